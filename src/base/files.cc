@@ -1,0 +1,179 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace verbatim::base {
+namespace {
+
+Error system_error(const std::string& what, const std::string& path, int code) {
+  const auto kind = code == ENOENT ? ErrorKind::kNotFound : ErrorKind::kUnavailable;
+  return error(kind, what + " " + path + ": " + std::strerror(code));
+}
+
+// Closes a descriptor on the way out.
+struct Fd {
+  int fd = -1;
+  explicit Fd(int value) : fd(value) {}
+  Fd(Fd&& other) noexcept : fd(std::exchange(other.fd, -1)) {}
+  Fd& operator=(Fd&&) = delete;
+  ~Fd() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+Status write_fully(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      return system_error("can't write", path, errno);
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+Status sync_directory_of(const std::string& path) {
+  auto parent = std::filesystem::path(path).parent_path();
+  if (parent.empty()) parent = ".";
+  Fd dir(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (dir.fd < 0 || ::fsync(dir.fd) != 0) return system_error("can't sync directory", parent.string(), errno);
+  return {};
+}
+
+class SystemAppendFile final : public AppendFile {
+ public:
+  SystemAppendFile(Fd fd, std::string path, std::uint64_t size)
+      : fd_(std::move(fd)), path_(std::move(path)), size_(size) {}
+  Status append(std::string_view bytes) override {
+    auto status = write_fully(fd_.fd, bytes, path_);
+    if (status.ok()) size_ += bytes.size();
+    return status;
+  }
+  Status sync() override {
+    if (::fdatasync(fd_.fd) != 0) return system_error("can't sync", path_, errno);
+    return {};
+  }
+  std::uint64_t size() const override { return size_; }
+  Status truncate(std::uint64_t size) override {
+    if (::ftruncate(fd_.fd, static_cast<off_t>(size)) != 0) return system_error("can't truncate", path_, errno);
+    size_ = size;
+    return {};
+  }
+
+ private:
+  Fd fd_;
+  std::string path_;
+  std::uint64_t size_;
+};
+
+class SystemMappedFile final : public MappedFile {
+ public:
+  SystemMappedFile(const void* data, std::size_t size) : data_(data), size_(size) {}
+  ~SystemMappedFile() override {
+    if (size_ != 0) ::munmap(const_cast<void*>(data_), size_);
+  }
+  std::span<const std::byte> bytes() const override { return {static_cast<const std::byte*>(data_), size_}; }
+
+ private:
+  const void* data_;
+  std::size_t size_;
+};
+
+class SystemFiles final : public Files {
+ public:
+  Result<std::string> read(const std::string& path, std::uint64_t max_size) override {
+    Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.fd < 0) return system_error("can't open", path, errno);
+    std::string bytes;
+    char buffer[65536];
+    for (;;) {
+      const ssize_t n = ::read(file.fd, buffer, sizeof buffer);
+      if (n < 0) {
+        if (errno == EINTR) continue;
+        return system_error("can't read", path, errno);
+      }
+      if (n == 0) return bytes;
+      if (bytes.size() + static_cast<std::size_t>(n) > max_size) {
+        return error(ErrorKind::kTooLarge, path + " is larger than " + std::to_string(max_size) + " bytes");
+      }
+      bytes.append(buffer, static_cast<std::size_t>(n));
+    }
+  }
+
+  Result<std::unique_ptr<MappedFile>> map(const std::string& path) override {
+    Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    struct stat info {};
+    if (file.fd < 0 || ::fstat(file.fd, &info) != 0) return system_error("can't open", path, errno);
+    const auto size = static_cast<std::size_t>(info.st_size);
+    void* data = size == 0 ? nullptr : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
+    if (data == MAP_FAILED) return system_error("can't map", path, errno);
+    return std::unique_ptr<MappedFile>(new SystemMappedFile(data, size));
+  }
+
+  Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) override {
+    Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    struct stat info {};
+    if (file.fd < 0 || ::fstat(file.fd, &info) != 0) return system_error("can't open", path, errno);
+    return std::unique_ptr<AppendFile>(
+        new SystemAppendFile(std::move(file), path, static_cast<std::uint64_t>(info.st_size)));
+  }
+
+  Status replace(const std::string& path, std::string_view bytes) override {
+    // A name of our own per writer: two writers never share a half-written file.
+    std::string temporary = path + ".new-XXXXXX";
+    Fd file(::mkostemp(temporary.data(), O_CLOEXEC));
+    if (file.fd < 0) return system_error("can't create", temporary, errno);
+    auto status = write_fully(file.fd, bytes, temporary);
+    if (status.ok() && ::fchmod(file.fd, 0644) != 0) status = system_error("can't chmod", temporary, errno);
+    if (status.ok() && ::fsync(file.fd) != 0) status = system_error("can't sync", temporary, errno);
+    if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) status = system_error("can't rename", path, errno);
+    if (!status.ok()) {
+      ::unlink(temporary.c_str());
+      return status;
+    }
+    return sync_directory_of(path);
+  }
+
+  Status make_directories(const std::string& path) override {
+    std::error_code code;
+    std::filesystem::create_directories(path, code);
+    if (code) return error(ErrorKind::kUnavailable, "can't create directory " + path + ": " + code.message());
+    return {};
+  }
+
+  bool exists(const std::string& path) override { return ::access(path.c_str(), F_OK) == 0; }
+
+  Status remove(const std::string& path) override {
+    if (::unlink(path.c_str()) != 0) return system_error("can't remove", path, errno);
+    return {};
+  }
+
+  Result<std::vector<std::string>> list(const std::string& path) override {
+    std::error_code code;
+    std::vector<std::string> names;
+    for (std::filesystem::directory_iterator it(path, code), end; !code && it != end; it.increment(code)) {
+      names.push_back(it->path().filename().string());
+    }
+    if (code) {
+      const auto kind = code == std::errc::no_such_file_or_directory ? ErrorKind::kNotFound : ErrorKind::kUnavailable;
+      return error(kind, "can't list " + path + ": " + code.message());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Files> system_files() { return std::make_unique<SystemFiles>(); }
+
+}  // namespace verbatim::base

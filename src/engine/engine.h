@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/executor.h"
+#include "base/result.h"
+#include "base/task.h"
+#include "base/token.h"
+#include "message/sampling.h"
+
+namespace verbatim::engine {
+
+using base::TokenId;
+using base::TokenIds;
+
+// A request by token ids.
+struct TokenRequest {
+  std::string request_id;  // the engine knows the request by it; aborts name it
+  // The prompt in pieces, to be sent one behind the other. They must live until the stream ends: nothing is copied.
+  std::vector<std::span<const TokenId>> prompt;
+  message::Sampling sampling;
+  std::uint64_t max_new_tokens = 0;        // always sent; > 0
+  std::vector<TokenId> stop_token_ids;     // close ids of the family and the client's
+  std::string routing_key;                 // session or root: for routers that pin
+  base::MonoTime deadline = base::kNever;
+
+  [[nodiscard]] std::size_t prompt_size() const {
+    std::size_t n = 0;
+    for (const auto& piece : prompt) n += piece.size();
+    return n;
+  }
+};
+
+struct TopLogprob {
+  TokenId id = 0;
+  double logprob = 0;
+};
+
+// What arrived since the last chunk. ids and logprobs have the same size (proved), logprobs are natural logs.
+struct TokenChunk {
+  TokenIds ids;
+  std::vector<double> logprobs;
+  std::vector<std::vector<TopLogprob>> top_logprobs;  // empty, or one per id
+};
+
+// How the engine says the generation ended.
+struct EngineFinish {
+  enum class Kind { kStop, kLength, kAbort };
+  Kind kind = Kind::kStop;
+  std::string raw;                        // the engine's word
+  std::optional<TokenId> matched_id;      // the stop id, where it says
+  std::optional<std::string> matched_string;
+};
+
+struct WeightSpan {
+  std::string version;
+  std::uint64_t begin = 0;  // first completion id sampled with this version
+};
+
+// The end of a generation: proved against what was sent (docs/design.md 5, last point).
+struct TokenEnd {
+  EngineFinish finish;
+  std::uint64_t prompt_tokens = 0;
+  std::uint64_t completion_tokens = 0;
+  std::optional<std::uint64_t> cached_tokens;
+  std::vector<WeightSpan> weight_versions;
+};
+
+// A running generation. One owner, one executor. Destroying it before the end aborts the generation.
+class TokenStream {
+ public:
+  virtual ~TokenStream() = default;
+  // The next chunk; nullopt at the proved end, where end() is set. After an error the stream is over and the engine has been told to
+  // abort. Errors: kEngine (answer can't be trusted, or the engine's own error with `upstream`), kUnavailable (never reached: nothing can
+  // have been sampled), kTimeout, kCancelled (after abort()).
+  virtual base::Task<base::Result<std::optional<TokenChunk>>> next() = 0;
+  [[nodiscard]] virtual const TokenEnd& end() const = 0;
+  // Tells the engine to stop: closes the connection and sends its abort call. A pending next() ends with kCancelled. Idempotent.
+  virtual void abort() = 0;
+};
+
+// What is known of the model behind an engine.
+struct ModelInfo {
+  std::string id;
+  std::uint64_t max_model_len = 0;  // 0: unknown
+};
+
+struct Probe {
+  std::string engine_version;  // empty: the engine does not say
+  std::string weight_version;
+  std::vector<ModelInfo> models;
+};
+
+// One engine (a base URL). Owned by one executor.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  [[nodiscard]] virtual std::string_view kind() const = 0;  // "sglang"
+  [[nodiscard]] virtual std::string_view mode() const = 0;  // "generate"
+  // What this kind demands of a request before anything is planned. Pure.
+  [[nodiscard]] virtual base::Status check(const message::Sampling& sampling) const = 0;
+  // Returns once the engine's first event arrived (or its error), so that errors keep their status.
+  virtual base::Task<base::Result<std::unique_ptr<TokenStream>>> generate(TokenRequest request) = 0;
+  virtual base::Task<base::Result<Probe>> probe(base::MonoTime deadline) = 0;
+};
+
+}  // namespace verbatim::engine
