@@ -20,7 +20,8 @@ void CancelSignal::fire(const char* reason) {
   }
 }
 
-CancelHook::CancelHook(CancelSignal& signal, std::function<void()> action) : action_(std::move(action)) {
+CancelHook::CancelHook(CancelSignal& signal, std::function<void()> action)
+    : action_(std::move(action)) {
   if (signal.fired()) {
     action_();
     return;
@@ -31,7 +32,9 @@ CancelHook::CancelHook(CancelSignal& signal, std::function<void()> action) : act
   signal.first_ = this;
 }
 
-CancelHook::~CancelHook() { unlink(); }
+CancelHook::~CancelHook() {
+  unlink();
+}
 
 void CancelHook::unlink() {
   if (signal_ == nullptr) return;

@@ -6,8 +6,8 @@ namespace verbatim::base {
 
 class CancelHook;
 
-// Tells a running piece of work that nobody wants its result: the client hung up, the session was deleted, a deadline passed. Fired at
-// most once. Single-threaded: it belongs to one executor.
+// Tells a running piece of work that nobody wants its result: the client hung up, the session was
+// deleted, a deadline passed. Fired at most once. Single-threaded: it belongs to one executor.
 class CancelSignal {
  public:
   CancelSignal() = default;

@@ -69,7 +69,8 @@ void TimerWheel::advance(MonoTime now) {
     }
     ++now_tick_;
     Slot& slot = slots_[now_tick_ % kSlots];
-    // An action may arm or cancel any timer, so the slot is searched again from its head after each one.
+    // An action may arm or cancel any timer, so the slot is searched again from its head after each
+    // one.
     for (Timer* t = slot.head; t != nullptr;) {
       if (t->tick_ > now_tick_) {
         t = t->next_;

@@ -21,12 +21,13 @@ using base::TokenIds;
 // A request by token ids.
 struct TokenRequest {
   std::string request_id;  // the engine knows the request by it; aborts name it
-  // The prompt in pieces, to be sent one behind the other. They must live until the stream ends: nothing is copied.
+  // The prompt in pieces, to be sent one behind the other. They must live until the stream ends:
+  // nothing is copied.
   std::vector<std::span<const TokenId>> prompt;
   message::Sampling sampling;
-  std::uint64_t max_new_tokens = 0;        // always sent; > 0
-  std::vector<TokenId> stop_token_ids;     // close ids of the family and the client's
-  std::string routing_key;                 // session or root: for routers that pin
+  std::uint64_t max_new_tokens = 0;     // always sent; > 0
+  std::vector<TokenId> stop_token_ids;  // close ids of the family and the client's
+  std::string routing_key;              // session or root: for routers that pin
   base::MonoTime deadline = base::kNever;
 
   [[nodiscard]] std::size_t prompt_size() const {
@@ -41,7 +42,8 @@ struct TopLogprob {
   double logprob = 0;
 };
 
-// What arrived since the last chunk. ids and logprobs have the same size (proved), logprobs are natural logs.
+// What arrived since the last chunk. ids and logprobs have the same size (proved), logprobs are
+// natural logs.
 struct TokenChunk {
   TokenIds ids;
   std::vector<double> logprobs;
@@ -52,8 +54,8 @@ struct TokenChunk {
 struct EngineFinish {
   enum class Kind { kStop, kLength, kAbort };
   Kind kind = Kind::kStop;
-  std::string raw;                        // the engine's word
-  std::optional<TokenId> matched_id;      // the stop id, where it says
+  std::string raw;                    // the engine's word
+  std::optional<TokenId> matched_id;  // the stop id, where it says
   std::optional<std::string> matched_string;
 };
 
@@ -71,16 +73,19 @@ struct TokenEnd {
   std::vector<WeightSpan> weight_versions;
 };
 
-// A running generation. One owner, one executor. Destroying it before the end aborts the generation.
+// A running generation. One owner, one executor. Destroying it before the end aborts the
+// generation.
 class TokenStream {
  public:
   virtual ~TokenStream() = default;
-  // The next chunk; nullopt at the proved end, where end() is set. After an error the stream is over and the engine has been told to
-  // abort. Errors: kEngine (answer can't be trusted, or the engine's own error with `upstream`), kUnavailable (never reached: nothing can
-  // have been sampled), kTimeout, kCancelled (after abort()).
+  // The next chunk; nullopt at the proved end, where end() is set. After an error the stream is
+  // over and the engine has been told to abort. Errors: kEngine (answer can't be trusted, or the
+  // engine's own error with `upstream`), kUnavailable (never reached: nothing can have been
+  // sampled), kTimeout, kCancelled (after abort()).
   virtual base::Task<base::Result<std::optional<TokenChunk>>> next() = 0;
   [[nodiscard]] virtual const TokenEnd& end() const = 0;
-  // Tells the engine to stop: closes the connection and sends its abort call. A pending next() ends with kCancelled. Idempotent.
+  // Tells the engine to stop: closes the connection and sends its abort call. A pending next() ends
+  // with kCancelled. Idempotent.
   virtual void abort() = 0;
 };
 

@@ -7,15 +7,16 @@
 
 namespace verbatim::json {
 
-// What Python's json.dumps prints for what json.loads read (CPython 3.11, Lib/json/encoder.py), byte for byte: the text chat templates
-// put into prompts. Integers keep all digits, -0 prints 0, floats print as repr (1e-07, 1e+22, inf as Infinity), of equal keys the last
-// value stands at the place of the first.
+// What Python's json.dumps prints for what json.loads read (CPython 3.11, Lib/json/encoder.py),
+// byte for byte: the text chat templates put into prompts. Integers keep all digits, -0 prints 0,
+// floats print as repr (1e-07, 1e+22, inf as Infinity), of equal keys the last value stands at the
+// place of the first.
 struct DumpOptions {
-  bool ensure_ascii = false;                // the tojson filter of transformers
-  std::string_view item_separator = ", ";   // with indent, Python's default is ","
+  bool ensure_ascii = false;               // the tojson filter of transformers
+  std::string_view item_separator = ", ";  // with indent, Python's default is ","
   std::string_view key_separator = ": ";
-  int indent = -1;                          // -1: one line
-  bool sort_keys = false;                   // by code points
+  int indent = -1;         // -1: one line
+  bool sort_keys = false;  // by code points
 };
 std::string dumps(const Value& value, const DumpOptions& options = {});
 void append_dumps(std::string& out, const Value& value, const DumpOptions& options = {});

@@ -22,12 +22,15 @@ struct ParseLimits {
 };
 
 class Document;
+struct Parsed;
 
 // A view of one value of a Document; valid while the Document lives. Cheap to copy.
 //
-// Nothing is lost: raw() gives the bytes as they were written, so numbers keep their spelling (0.30, 1E5, 2^64), strings their escapes,
-// objects their key order and duplicates. Where a name is looked up, the last of several equal keys counts (as in Python and
-// JavaScript). Reading a value as another kind than it has is a bug of the caller: check kind() or use the Result-returning forms.
+// Nothing is lost: raw() gives the bytes as they were written, so numbers keep their spelling
+// (0.30, 1E5, 2^64), strings their escapes, objects their key order and duplicates. Where a name is
+// looked up, the last of several equal keys counts (as in Python and JavaScript). Reading a value
+// as another kind than it has is a bug of the caller: check kind() or use the Result-returning
+// forms.
 class Value {
  public:
   [[nodiscard]] Kind kind() const;
@@ -42,7 +45,8 @@ class Value {
   [[nodiscard]] std::string_view raw() const;
 
   [[nodiscard]] bool boolean() const;
-  // Unescaped UTF-8. A lone surrogate escape (\ud800), which clients that cut UTF-16 text send, becomes U+FFFD.
+  // Unescaped UTF-8. A lone surrogate escape (\ud800), which clients that cut UTF-16 text send,
+  // becomes U+FFFD.
   [[nodiscard]] std::string string() const;
   // The same without a copy where the string has no escapes; else unescapes into `scratch`.
   [[nodiscard]] std::string_view string(std::string& scratch) const;
@@ -56,30 +60,32 @@ class Value {
 
   [[nodiscard]] std::size_t size() const;  // elements or members
   [[nodiscard]] bool empty() const { return size() == 0; }
-  // The last member with this (unescaped) name, or nullopt. A null member is found: check is_null().
+  // The last member with this (unescaped) name, or nullopt. A null member is found: check
+  // is_null().
   [[nodiscard]] std::optional<Value> find(std::string_view name) const;
   // find(), but a null member is as good as none.
   [[nodiscard]] std::optional<Value> get(std::string_view name) const;
 
   struct Member;
-  // Children in order of writing. For objects, `member name` via Member. Duplicates appear as often as they are written.
+  // Children in order of writing. For objects, `member name` via Member. Duplicates appear as often
+  // as they are written.
   class Iterator;
   [[nodiscard]] Iterator begin() const;
   [[nodiscard]] Iterator end() const;
 
  private:
   friend class Document;
-  Value(const Document* doc, std::uint32_t index) : doc_(doc), index_(index) {}
-  const Document* doc_ = nullptr;
+  Value(const Parsed* doc, std::uint32_t index) : doc_(doc), index_(index) {}
+  const Parsed* doc_ = nullptr;
   std::uint32_t index_ = 0;
 };
 
 // A child: its value, and for members of objects its name.
 struct Value::Member {
   Value value;
-  [[nodiscard]] std::string name() const;              // unescaped; empty for array elements
-  [[nodiscard]] std::string_view raw_name() const;     // with its quotes
-  const Document* doc;
+  [[nodiscard]] std::string name() const;           // unescaped; empty for array elements
+  [[nodiscard]] std::string_view raw_name() const;  // with its quotes
+  const Parsed* doc;
   std::uint32_t name_index;
 };
 
@@ -91,17 +97,20 @@ class Value::Iterator {
 
  private:
   friend class Value;
-  Iterator(const Document* doc, std::uint32_t index, bool object) : doc_(doc), index_(index), object_(object) {}
-  const Document* doc_;
+  Iterator(const Parsed* doc, std::uint32_t index, bool object)
+      : doc_(doc), index_(index), object_(object) {}
+  const Parsed* doc_;
   std::uint32_t index_;
   bool object_;
 };
 
-// A parsed JSON text that owns its bytes. Immutable, movable (Values stay valid: the content is on the heap), thread-safe to read.
+// A parsed JSON text that owns its bytes. Immutable, movable (Values stay valid: the content is on
+// the heap), thread-safe to read.
 class Document {
  public:
-  // Format: RFC 8259, strictly. Errors (kInvalidRequest) name line and column, counted from 1 in bytes: malformed text, bad UTF-8, an
-  // unescaped control character, a byte order mark, trailing text; kTooLarge for depth and size.
+  // Format: RFC 8259, strictly. Errors (kInvalidRequest) name line and column, counted from 1 in
+  // bytes: malformed text, bad UTF-8, an unescaped control character, a byte order mark, trailing
+  // text; kTooLarge for depth and size.
   static base::Result<Document> parse(std::string text, const ParseLimits& limits = {});
 
   Document(Document&&) noexcept;
@@ -112,12 +121,8 @@ class Document {
   [[nodiscard]] std::string_view text() const;
 
  private:
-  friend class Value;
-  friend struct Value::Member;
-  friend class Value::Iterator;
-  struct Impl;
-  explicit Document(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit Document(std::unique_ptr<Parsed> parsed);
+  std::unique_ptr<Parsed> parsed_;
 };
 
 }  // namespace verbatim::json

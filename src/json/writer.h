@@ -6,13 +6,15 @@
 
 namespace verbatim::json {
 
-// Appends `text` as a JSON string with quotes: escapes ", \, control characters; everything else as it is. `text` must be UTF-8.
+// Appends `text` as a JSON string with quotes: escapes ", \, control characters; everything else as
+// it is. `text` must be UTF-8.
 void append_string(std::string& out, std::string_view text);
-// Shortest text that parses back to the same double, as JavaScript and most engines print it (1e-7 -> 1e-07 is Python's, see dumps.h);
-// `value` must be finite.
+// Shortest text that parses back to the same double, as JavaScript and most engines print it (1e-7
+// -> 1e-07 is Python's, see dumps.h); `value` must be finite.
 void append_double(std::string& out, double value);
 
-// Writes compact JSON into a string of its own, commas and colons by itself. Misuse (a value without a key in an object) is a bug.
+// Writes compact JSON into a string of its own, commas and colons by itself. Misuse (a value
+// without a key in an object) is a bug.
 class Writer {
  public:
   Writer& begin_object();
@@ -35,7 +37,9 @@ class Writer {
   Writer& field(std::string_view name, bool value) { return key(name).boolean(value); }
   Writer& field(std::string_view name, std::int64_t value) { return key(name).integer(value); }
   Writer& field(std::string_view name, int value) { return key(name).integer(value); }
-  Writer& field(std::string_view name, std::uint64_t value) { return key(name).unsigned_integer(value); }
+  Writer& field(std::string_view name, std::uint64_t value) {
+    return key(name).unsigned_integer(value);
+  }
   Writer& field(std::string_view name, double value) { return key(name).number(value); }
 
   [[nodiscard]] const std::string& text() const { return out_; }

@@ -7,7 +7,8 @@
 
 namespace verbatim::message {
 
-// What a stream parser reads out of sampled tokens, in order. Deltas joined are the whole; empty deltas are not sent.
+// What a stream parser reads out of sampled tokens, in order. Deltas joined are the whole; empty
+// deltas are not sent.
 struct ReasoningDelta {
   std::string text;
   bool operator==(const ReasoningDelta&) const = default;
@@ -16,7 +17,8 @@ struct TextDelta {
   std::string text;
   bool operator==(const TextDelta&) const = default;
 };
-// Starts call number `index` (0, 1, 2 ... within the turn). `native_id` is what the model wrote; empty where its format has no ids.
+// Starts call number `index` (0, 1, 2 ... within the turn). `native_id` is what the model wrote;
+// empty where its format has no ids.
 struct ToolCallStart {
   std::uint32_t index = 0;
   std::string native_id;
@@ -34,7 +36,8 @@ struct ToolCallEnd {
   std::uint32_t index = 0;
   bool operator==(const ToolCallEnd&) const = default;
 };
-using Event = std::variant<ReasoningDelta, TextDelta, ToolCallStart, ToolCallArguments, ToolCallEnd>;
+using Event =
+    std::variant<ReasoningDelta, TextDelta, ToolCallStart, ToolCallArguments, ToolCallEnd>;
 using Events = std::vector<Event>;
 
 // Why a turn ended, as the client is told.

@@ -11,7 +11,9 @@ constexpr std::array<std::pair<Role, std::string_view>, 5> kRoles{{{Role::kSyste
                                                                    {Role::kTool, "tool"}}};
 }
 
-std::string_view name(Role role) { return kRoles[static_cast<std::size_t>(role)].second; }
+std::string_view name(Role role) {
+  return kRoles[static_cast<std::size_t>(role)].second;
+}
 
 std::optional<Role> role_named(std::string_view text) {
   for (const auto& [role, word] : kRoles) {

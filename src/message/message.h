@@ -9,18 +9,20 @@
 namespace verbatim::message {
 
 enum class Role { kSystem, kDeveloper, kUser, kAssistant, kTool };
-std::string_view name(Role role);                        // "system" ...
+std::string_view name(Role role);  // "system" ...
 std::optional<Role> role_named(std::string_view text);
 
 // A call of a client-executed function tool.
 struct ToolCall {
-  std::string id;         // as the agent sees it (handle) or as the model wrote it (native id), by context
+  std::string id;  // as the agent sees it (handle) or as the model wrote it (native id), by context
   std::string name;
-  std::string arguments;  // JSON text as written; what the model or the client gave, never re-serialised
+  std::string
+      arguments;  // JSON text as written; what the model or the client gave, never re-serialised
   bool operator==(const ToolCall&) const = default;
 };
 
-// One message of a conversation, normalised: text parts joined, null, "" and absent content one class (empty `text`).
+// One message of a conversation, normalised: text parts joined, null, "" and absent content one
+// class (empty `text`).
 struct Message {
   Role role = Role::kUser;
   std::string text;
@@ -28,7 +30,8 @@ struct Message {
   std::vector<ToolCall> tool_calls;      // assistant
   std::string tool_call_id;              // tool
   std::string name;                      // optional name of a participant or tool
-  // Fields this version does not know, name and raw JSON, in order: kept, and shown to the template.
+  // Fields this version does not know, name and raw JSON, in order: kept, and shown to the
+  // template.
   std::vector<std::pair<std::string, std::string>> unknown;
   bool operator==(const Message&) const = default;
 };

@@ -9,8 +9,9 @@
 
 namespace verbatim::message {
 
-// Sampling parameters of a turn, as the client gave them; absent = the engine's default. Numbers are natural units (temperature 0 is
-// greedy). Ranges are checked where they are parsed (protocol), so everything below may rely on them.
+// Sampling parameters of a turn, as the client gave them; absent = the engine's default. Numbers
+// are natural units (temperature 0 is greedy). Ranges are checked where they are parsed (protocol),
+// so everything below may rely on them.
 struct Sampling {
   std::optional<double> temperature;         // >= 0
   std::optional<double> top_p;               // (0, 1]
@@ -20,11 +21,11 @@ struct Sampling {
   std::optional<double> presence_penalty;    // [-2, 2]
   std::optional<double> repetition_penalty;  // (0, 2]
   std::optional<std::int64_t> seed;
-  std::optional<std::uint64_t> max_tokens;   // from max_completion_tokens or max_tokens
-  std::vector<std::string> stop;             // stop strings
+  std::optional<std::uint64_t> max_tokens;  // from max_completion_tokens or max_tokens
+  std::vector<std::string> stop;            // stop strings
   std::vector<base::TokenId> stop_token_ids;
-  bool logprobs = false;                     // the client wants to see them
-  unsigned top_logprobs = 0;                 // [0, 20]
+  bool logprobs = false;      // the client wants to see them
+  unsigned top_logprobs = 0;  // [0, 20]
   bool operator==(const Sampling&) const = default;
 };
 

@@ -44,21 +44,25 @@ struct LoadOptions {
   std::string cache_dir;
 };
 
-// A tokenizer: text to token ids and back, as Hugging Face `tokenizers` 0.23 does it with add_special_tokens=False, id by id.
-// Immutable and thread-safe (per-thread caches inside). Created once per model at start-up, shared.
+// A tokenizer: text to token ids and back, as Hugging Face `tokenizers` 0.23 does it with
+// add_special_tokens=False, id by id. Immutable and thread-safe (per-thread caches inside). Created
+// once per model at start-up, shared.
 class Tokenizer {
  public:
-  // Reads DIR/tokenizer.json (byte-level BPE: Split patterns known here, optional NFC, ByteLevel). Errors: kNotFound, kInvalidRequest
-  // naming the part of the file, kUnsupported naming the component ("pre_tokenizer.type Metaspace").
-  static base::Result<std::shared_ptr<const Tokenizer>> load(base::Files& files, const std::string& dir,
+  // Reads DIR/tokenizer.json (byte-level BPE: Split patterns known here, optional NFC, ByteLevel).
+  // Errors: kNotFound, kInvalidRequest naming the part of the file, kUnsupported naming the
+  // component ("pre_tokenizer.type Metaspace").
+  static base::Result<std::shared_ptr<const Tokenizer>> load(base::Files& files,
+                                                             const std::string& dir,
                                                              const LoadOptions& options = {});
   virtual ~Tokenizer() = default;
 
   // Appends the ids of `text` (UTF-8; bad bytes are a bug of the caller) to `ids`.
   void encode(std::string_view text, TokenIds& ids) const { encode(text, {}, ids, nullptr); }
-  // The same where added tokens whose match overlaps one of `caller_text` (sorted, disjoint) stay ordinary text. The text is encoded as
-  // one piece: range borders change nothing else. With `begins`, appends per id the byte offset in `text` where the token begins (under
-  // NFC: where the first original character it came from begins). Offsets never decrease.
+  // The same where added tokens whose match overlaps one of `caller_text` (sorted, disjoint) stay
+  // ordinary text. The text is encoded as one piece: range borders change nothing else. With
+  // `begins`, appends per id the byte offset in `text` where the token begins (under NFC: where the
+  // first original character it came from begins). Offsets never decrease.
   virtual void encode(std::string_view text, std::span<const ByteRange> caller_text, TokenIds& ids,
                       std::vector<std::uint32_t>* begins) const = 0;
 
@@ -83,8 +87,8 @@ class Tokenizer {
 class IncrementalDecoder {
  public:
   explicit IncrementalDecoder(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
-  // Appends the characters that are complete now. Bytes that can't become a character any more become U+FFFD, in the same number as
-  // Tokenizer::decode gives, whatever the cut.
+  // Appends the characters that are complete now. Bytes that can't become a character any more
+  // become U+FFFD, in the same number as Tokenizer::decode gives, whatever the cut.
   void feed(TokenId id, std::string& out);
   // Appends U+FFFD for what is left incomplete.
   void finish(std::string& out);

@@ -1,0 +1,81 @@
+#include "json/string_codec.h"
+
+#include <cstdint>
+
+namespace verbatim::json {
+namespace {
+
+unsigned hex4(const char* digits) {
+  unsigned value = 0;
+  for (int i = 0; i < 4; ++i) {
+    const char c = digits[i];
+    const int digit = c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
+    value = value * 16 + static_cast<unsigned>(digit);
+  }
+  return value;
+}
+
+char simple_escape(char c) {
+  switch (c) {
+    case 'b':
+      return '\b';
+    case 'f':
+      return '\f';
+    case 'n':
+      return '\n';
+    case 'r':
+      return '\r';
+    case 't':
+      return '\t';
+    default:
+      return c;  // " \ /
+  }
+}
+
+}  // namespace
+
+void append_utf8(std::string& out, char32_t cp) {
+  if (cp >= 0xd800 && cp < 0xe000) cp = 0xfffd;
+  if (cp < 0x80) {
+    out += static_cast<char>(cp);
+  } else if (cp < 0x800) {
+    out += static_cast<char>(0xc0 | (cp >> 6));
+    out += static_cast<char>(0x80 | (cp & 63));
+  } else if (cp < 0x10000) {
+    out += static_cast<char>(0xe0 | (cp >> 12));
+    out += static_cast<char>(0x80 | ((cp >> 6) & 63));
+    out += static_cast<char>(0x80 | (cp & 63));
+  } else {
+    out += static_cast<char>(0xf0 | (cp >> 18));
+    out += static_cast<char>(0x80 | ((cp >> 12) & 63));
+    out += static_cast<char>(0x80 | ((cp >> 6) & 63));
+    out += static_cast<char>(0x80 | (cp & 63));
+  }
+}
+
+void append_unescaped(std::string& out, std::string_view inside) {
+  while (!inside.empty()) {
+    const auto plain = inside.find('\\');
+    out.append(inside.substr(0, plain));
+    if (plain == std::string_view::npos) return;
+    inside.remove_prefix(plain);
+    if (inside[1] != 'u') {
+      out += simple_escape(inside[1]);
+      inside.remove_prefix(2);
+      continue;
+    }
+    char32_t cp = hex4(inside.data() + 2);
+    inside.remove_prefix(6);
+    const bool high = cp >= 0xd800 && cp < 0xdc00;
+    if (high && inside.size() >= 6 && inside[0] == '\\' && inside[1] == 'u') {
+      const char32_t low = hex4(inside.data() + 2);
+      if (low >= 0xdc00 && low < 0xe000) {
+        cp = 0x10000 + ((cp - 0xd800) << 10) + (low - 0xdc00);
+        inside.remove_prefix(6);
+      }
+    }
+    append_utf8(out, cp);
+  }
+}
+
+}  // namespace verbatim::json

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace verbatim::json {
+
+// Appends the text that the inside of a valid JSON string (without its quotes) stands for.
+// Surrogate pairs are joined; a lone surrogate becomes U+FFFD.
+void append_unescaped(std::string& out, std::string_view inside);
+
+// Appends code point `cp` as UTF-8 (a surrogate as U+FFFD).
+void append_utf8(std::string& out, char32_t cp);
+
+}  // namespace verbatim::json
