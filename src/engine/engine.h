@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cancel.h"
 #include "base/executor.h"
 #include "base/result.h"
 #include "base/task.h"
@@ -29,6 +30,8 @@ struct TokenRequest {
   std::vector<TokenId> stop_token_ids;  // close ids of the family and the client's
   std::string routing_key;              // session or root: for routers that pin
   base::MonoTime deadline = base::kNever;
+  // Fired, the generation is aborted, whether its first event has come or not. Must outlive the stream.
+  base::CancelSignal* cancel = nullptr;
 
   [[nodiscard]] std::size_t prompt_size() const {
     std::size_t n = 0;
@@ -112,6 +115,8 @@ class Engine {
   // Returns once the engine's first event arrived (or its error), so that errors keep their status.
   virtual base::Task<base::Result<std::unique_ptr<TokenStream>>> generate(TokenRequest request) = 0;
   virtual base::Task<base::Result<Probe>> probe(base::MonoTime deadline) = 0;
+  // Success only when a model really answers (a token was made).
+  virtual base::Task<base::Status> ready(base::MonoTime deadline) = 0;
 };
 
 }  // namespace verbatim::engine

@@ -1,0 +1,152 @@
+#include "trajectory/equality.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <set>
+
+#include "json/value.h"
+#include "json/writer.h"
+
+namespace verbatim::trajectory {
+namespace {
+
+// (sign, digits, exponent) with value = ±0.digits × 10^exponent; never expanded, so 1e999999999 costs nothing. nullopt when the
+// exponent leaves its bound: such numbers are compared as raw text.
+std::optional<std::string> canonical_number(std::string_view raw) {
+  const bool negative = raw.front() == '-';
+  if (negative) raw.remove_prefix(1);
+  const auto e = raw.find_first_of("eE");
+  std::string_view mantissa = raw.substr(0, e);
+  std::int64_t exponent = 0;
+  if (e != std::string_view::npos) {
+    std::string_view digits = raw.substr(e + 1);
+    if (digits.front() == '+') digits.remove_prefix(1);
+    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
+    constexpr std::int64_t kBound = 1'000'000'000'000;
+    if (code != std::errc() || exponent > kBound || exponent < -kBound) return std::nullopt;
+  }
+  const auto point = mantissa.find('.');
+  std::string digits(mantissa.substr(0, point));
+  exponent += static_cast<std::int64_t>(digits.size());
+  if (point != std::string_view::npos) digits += mantissa.substr(point + 1);
+  const auto first = digits.find_first_not_of('0');
+  if (first == std::string::npos) return "0";
+  digits.erase(0, first);
+  exponent -= static_cast<std::int64_t>(first);
+  digits.erase(digits.find_last_not_of('0') + 1);
+  return (negative ? "-" : "+") + digits + "e" + std::to_string(exponent);
+}
+
+// Appends the canonical text of `value`; false where it has none (duplicate keys, unbounded exponents).
+bool append_canonical(std::string& out, const json::Value& value) {
+  switch (value.kind()) {
+    case json::Kind::kNull:
+    case json::Kind::kBool: out += value.raw(); return true;
+    case json::Kind::kString: json::append_string(out, value.string()); return true;
+    case json::Kind::kNumber: {
+      auto number = canonical_number(value.raw());
+      if (number) out += *number;
+      return number.has_value();
+    }
+    case json::Kind::kArray: {
+      out += '[';
+      for (const auto member : value) {
+        if (!append_canonical(out, member.value)) return false;
+        out += ',';
+      }
+      out += ']';
+      return true;
+    }
+    case json::Kind::kObject: break;
+  }
+  std::vector<std::pair<std::string, std::string>> members;
+  members.reserve(value.size());
+  for (const auto member : value) {
+    std::string child;
+    if (!append_canonical(child, member.value)) return false;
+    members.emplace_back(member.name(), std::move(child));
+  }
+  std::sort(members.begin(), members.end());
+  out += '{';
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (i != 0 && members[i].first == members[i - 1].first) return false;
+    json::append_string(out, members[i].first);
+    out += ':';
+    out += members[i].second;
+    out += ',';
+  }
+  out += '}';
+  return true;
+}
+
+// Bytes of the whitespace character that `text` starts with (0: none). The union of what String.prototype.trim (ECMA-262 WhiteSpace and
+// LineTerminator) and str.strip (str.isspace) remove.
+std::size_t leading_space(std::string_view text) {
+  const auto c = static_cast<unsigned char>(text[0]);
+  if (c == ' ' || (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x1f)) return 1;
+  if (text.starts_with("\xc2\x85") || text.starts_with("\xc2\xa0")) return 2;
+  if (text.size() < 3 || c < 0xe1) return 0;
+  const auto cp = static_cast<char32_t>((c & 15) << 12 | (static_cast<unsigned char>(text[1]) & 63) << 6 |
+                                        (static_cast<unsigned char>(text[2]) & 63));
+  const bool space = c < 0xf0 && (cp == 0x1680 || (cp >= 0x2000 && cp <= 0x200a) || cp == 0x2028 || cp == 0x2029 || cp == 0x202f ||
+                                  cp == 0x205f || cp == 0x3000 || cp == 0xfeff);
+  return space ? 3 : 0;
+}
+
+}  // namespace
+
+std::string_view trim_whitespace(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t n = leading_space(text);
+    if (n == 0) break;
+    text.remove_prefix(n);
+  }
+  while (!text.empty()) {
+    std::size_t start = text.size() - 1;
+    while (start > 0 && (static_cast<unsigned char>(text[start]) & 0xc0) == 0x80) --start;
+    if (leading_space(text.substr(start)) != text.size() - start) break;
+    text = text.substr(0, start);
+  }
+  return text;
+}
+
+std::string canonical_arguments(std::string_view arguments) {
+  const std::string_view trimmed = trim_whitespace(arguments);
+  if (trimmed.empty() || trimmed == "null" || trimmed == "{}") return "{}";
+  auto doc = json::Document::parse(std::string(trimmed));
+  std::string out;
+  if (doc && append_canonical(out, doc->root())) return out;
+  return "raw:" + std::string(arguments);
+}
+
+Digest extend(DigestBuilder& builder, const Digest& previous, const message::Message& message) {
+  builder.add(previous);
+  builder.add('r', message::name(message.role));
+  const bool assistant = message.role == message::Role::kAssistant;
+  builder.add('t', assistant ? trim_whitespace(message.text) : std::string_view(message.text));
+  if (!message.name.empty()) builder.add('n', message.name);
+  for (const auto& call : message.tool_calls) builder.add('c', call.name).add('a', canonical_arguments(call.arguments));
+  return builder.finish();
+}
+
+std::vector<Digest> chain(DigestBuilder& builder, const Digest& root, std::span<const message::Message> messages) {
+  std::vector<Digest> digests;
+  digests.reserve(messages.size());
+  Digest last = root;
+  for (const auto& message : messages) {
+    last = extend(builder, last, message);
+    digests.push_back(last);
+  }
+  return digests;
+}
+
+ReasoningMatch match_reasoning(const message::Message& stored, const message::Message& sent) {
+  const std::string_view ours = stored.reasoning ? trim_whitespace(*stored.reasoning) : std::string_view();
+  const std::string_view theirs = sent.reasoning ? trim_whitespace(*sent.reasoning) : std::string_view();
+  if (ours.empty() || theirs.empty()) return ReasoningMatch::kAbsent;
+  return ours == theirs ? ReasoningMatch::kEqual : ReasoningMatch::kDifferent;
+}
+
+}  // namespace verbatim::trajectory
