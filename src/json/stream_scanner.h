@@ -17,7 +17,7 @@ class StreamScanner {
  public:
   explicit StreamScanner(std::size_t max_depth = 512) : max_depth_(max_depth) {}
 
-  // What the byte just fed did. Depth counts open containers, that of kBegin or kEnd included.
+  // What the byte just fed did; depth() is then the depth behind it.
   enum class Mark : std::uint8_t {
     kNone,      // layout, punctuation, or the inside of something
     kBegin,     // first byte of a value
