@@ -24,7 +24,8 @@ std::string_view policy_name(tokenizer::EncodingPolicy policy) {
   return policy == tokenizer::EncodingPolicy::kHfExact ? "hf_exact" : "injection_safe";
 }
 
-// Template arguments that make another history: all but those that only change the generation prompt. Sorted by name.
+// Template arguments that make another history: all but those that only change the generation
+// prompt. Sorted by name.
 std::string head_arguments(const json::Value& arguments, const chat::Family& family) {
   std::vector<std::string> parts;
   for (const auto member : arguments) {
@@ -43,24 +44,29 @@ std::string head_arguments(const json::Value& arguments, const chat::Family& fam
 }
 
 bool any_query(const chat::Renderer& renderer, std::span<const message::Message> messages) {
-  return std::any_of(messages.begin(), messages.end(), [&](const auto& message) { return renderer.is_query(message); });
+  return std::any_of(messages.begin(), messages.end(),
+                     [&](const auto& message) { return renderer.is_query(message); });
 }
 
 }  // namespace
 
-Planner::Planner(const Model& model, store::Store& store, std::string_view key) : model_(model), store_(store), digests_(key) {}
+Planner::Planner(const Model& model, store::Store& store, std::string_view key)
+    : model_(model), store_(store), digests_(key) {}
 
 Status Planner::check(const TurnRequest& request) const {
   if (request.messages.back().role == message::Role::kAssistant) {
-    return invalid("messages", "the last message is the assistant's, there is nothing to answer: append a user or tool message, or leave the "
-                               "assistant message out to sample it again");
+    return invalid("messages",
+                   "the last message is the assistant's, there is nothing to answer: append a user "
+                   "or tool message, or leave the "
+                   "assistant message out to sample it again");
   }
   return {};
 }
 
 Task<Result<Plan>> Planner::plan(TurnRequest& request) {
   if (auto status = check(request); !status.ok()) co_return std::move(status).error();
-  if (auto status = chat::normalise(request.messages, model_.renderer->family()); !status.ok()) co_return std::move(status).error();
+  if (auto status = chat::normalise(request.messages, model_.renderer->family()); !status.ok())
+    co_return std::move(status).error();
 
   Plan plan;
   auto root = std::make_shared<trajectory::RootInfo>();
@@ -77,7 +83,8 @@ Task<Result<Plan>> Planner::plan(TurnRequest& request) {
     if (!parsed) co_return std::move(parsed).error().within("chat_template_kwargs");
     arguments = std::move(*parsed);
   }
-  const std::string head = arguments ? head_arguments(arguments->root(), model_.renderer->family()) : "";
+  const std::string head =
+      arguments ? head_arguments(arguments->root(), model_.renderer->family()) : "";
   plan.chain = trajectory::chain(digests_, root_digest(request, *root, head), request.messages);
 
   const auto wanted = trajectory::attach_digests(request.messages, plan.chain);
@@ -91,15 +98,24 @@ Task<Result<Plan>> Planner::plan(TurnRequest& request) {
   }
   plan.root = plan.parent ? plan.parent->root : std::move(root);
   if (auto status = render(request, plan); !status.ok()) co_return std::move(status).error();
+  assemble(plan);
   if (auto status = budget(request, plan); !status.ok()) co_return std::move(status).error();
-  plan.session_use = request.session_id.empty() ? store::SessionUse::kImplicit : store::SessionUse::kExisting;
+  plan.session_use =
+      request.session_id.empty() ? store::SessionUse::kImplicit : store::SessionUse::kExisting;
   plan.session_id = plan.parent ? plan.parent->session_id : request.session_id;
   co_return plan;
 }
 
-trajectory::Digest Planner::root_digest(const TurnRequest& request, const trajectory::RootInfo& root, const std::string& head) {
-  const std::string scope = request.session_id.empty() ? "chat:" + request.owner : "session:" + request.session_id;
+trajectory::Digest Planner::root_digest(const TurnRequest& request,
+                                        const trajectory::RootInfo& root, const std::string& head) {
+  const std::string scope =
+      request.session_id.empty() ? "chat:" + request.owner : "session:" + request.session_id;
   return trajectory::root_digest(digests_, {scope, &root, head});
+}
+
+trajectory::Digest Planner::digest_of_answer(const trajectory::Digest& history,
+                                             const message::Message& answer) {
+  return trajectory::extend(digests_, history, answer);
 }
 
 Status Planner::render(const TurnRequest& request, Plan& plan) const {
@@ -119,8 +135,9 @@ Status Planner::render(const TurnRequest& request, Plan& plan) const {
     plan.trim = 0;
     plan.attach = {Attach::Kind::kRoot, "suffix", false};
   } else {
-    const bool has_answers = std::any_of(request.messages.begin(), request.messages.end(),
-                                         [](const auto& message) { return message.role == message::Role::kAssistant; });
+    const bool has_answers =
+        std::any_of(request.messages.begin(), request.messages.end(),
+                    [](const auto& message) { return message.role == message::Role::kAssistant; });
     plan.attach = {Attach::Kind::kRoot, has_answers ? "history" : "first", false};
   }
   auto rendered = model_.renderer->full(request.messages, inputs);
@@ -129,7 +146,8 @@ Status Planner::render(const TurnRequest& request, Plan& plan) const {
   return {};
 }
 
-Status Planner::render_child(const TurnRequest& request, const chat::TemplateInputs& inputs, Plan& plan) const {
+Status Planner::render_child(const TurnRequest& request, const chat::TemplateInputs& inputs,
+                             Plan& plan) const {
   const auto& parent = *plan.parent;
   const auto all = std::span<const message::Message>(request.messages);
   const auto suffix = all.subspan(plan.suffix);
@@ -142,11 +160,22 @@ Status Planner::render_child(const TurnRequest& request, const chat::TemplateInp
   if (!delta) return std::move(delta).error();
   plan.trim = delta->trim;
   plan.rendered = std::move(delta->rendered);
-  plan.parent_row = trajectory::row_of(plan.parent);
-  plan.parent_row.resize(plan.parent_row.size() - plan.trim);
   plan.attach.kind = Attach::Kind::kChild;
   plan.attach.reason = "history";
   return {};
+}
+
+// The prompt as views of what the turns above hold: the history is not copied.
+void Planner::assemble(Plan& plan) {
+  const auto path = trajectory::path_to(plan.parent);
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const auto& turn = *path[i];
+    const unsigned trim = i + 1 < path.size() ? path[i + 1]->parent_trim : plan.trim;
+    plan.prompt.emplace_back(turn.prompt);
+    plan.prompt.push_back(std::span(turn.completion).first(turn.completion.size() - trim));
+  }
+  plan.prompt.emplace_back(plan.rendered.ids);
+  for (const auto& piece : plan.prompt) plan.prompt_size += piece.size();
 }
 
 Status Planner::budget(const TurnRequest& request, Plan& plan) const {
@@ -155,13 +184,15 @@ Status Planner::budget(const TurnRequest& request, Plan& plan) const {
     plan.max_new_tokens = asked.value_or(kDefaultNewTokens);
     return {};
   }
-  if (plan.prompt_size() >= model_.max_model_len) {
-    auto failure = invalid("messages", "the prompt has " + std::to_string(plan.prompt_size()) + " tokens, which leaves no room in the model's context of " +
-                                           std::to_string(model_.max_model_len) + " tokens: shorten the conversation");
+  if (plan.prompt_size >= model_.max_model_len) {
+    auto failure = invalid(
+        "messages", "the prompt has " + std::to_string(plan.prompt_size) +
+                        " tokens, which leaves no room in the model's context of " +
+                        std::to_string(model_.max_model_len) + " tokens: shorten the conversation");
     failure.code = "context_length_exceeded";
     return failure;
   }
-  const std::uint64_t room = model_.max_model_len - plan.prompt_size();
+  const std::uint64_t room = model_.max_model_len - plan.prompt_size;
   plan.max_new_tokens = std::min(asked.value_or(room), room);
   return {};
 }

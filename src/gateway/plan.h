@@ -30,19 +30,23 @@ struct TurnRequest {
 
 // What will be done for a request: decided before anything is sent or changed.
 struct Plan {
+  Plan() = default;
+  Plan(Plan&&) = default;  // `prompt` views what moves along; a copy would leave it behind
+  Plan& operator=(Plan&&) = default;
+
   trajectory::TurnPtr parent;
-  std::size_t suffix = 0;              // messages[suffix...] are new
+  std::size_t suffix = 0;  // messages[suffix...] are new
   std::shared_ptr<const trajectory::RootInfo> root;
   trajectory::Attach attach;
   unsigned trim = 0;
-  chat::Rendered rendered;             // ids behind the parent's row
-  trajectory::TokenIds parent_row;     // the parent's row without the trimmed ids; empty for roots
+  chat::Rendered rendered;  // ids behind the parent's row
+  std::vector<std::span<const trajectory::TokenId>>
+      prompt;  // all of it, in pieces that `parent` and `rendered` keep alive
+  std::size_t prompt_size = 0;
   std::vector<trajectory::Digest> chain;
   std::uint64_t max_new_tokens = 0;
   store::SessionUse session_use = store::SessionUse::kExisting;
   std::string session_id;
-
-  [[nodiscard]] std::size_t prompt_size() const { return parent_row.size() + rendered.ids.size(); }
 };
 
 // Plans turns. Reads the store (one query), changes nothing. One per executor.
@@ -51,16 +55,22 @@ class Planner {
   // `key` makes digests unpredictable for clients; all that share a store share it.
   Planner(const Model& model, store::Store& store, std::string_view key);
 
-  // Errors: kInvalidRequest naming the field (nothing new, last message the assistant's, a prompt over the context ...), what the
-  // renderer says, what the store says.
+  // Errors: kInvalidRequest naming the field (nothing new, last message the assistant's, a prompt
+  // over the context ...), what the renderer says, what the store says.
   base::Task<base::Result<Plan>> plan(TurnRequest& request);
+  // The digest of a turn: its history, then its answer.
+  trajectory::Digest digest_of_answer(const trajectory::Digest& history,
+                                      const message::Message& answer);
 
  private:
   base::Status check(const TurnRequest& request) const;
   base::Status render(const TurnRequest& request, Plan& plan) const;
-  base::Status render_child(const TurnRequest& request, const chat::TemplateInputs& inputs, Plan& plan) const;
+  base::Status render_child(const TurnRequest& request, const chat::TemplateInputs& inputs,
+                            Plan& plan) const;
+  static void assemble(Plan& plan);
   base::Status budget(const TurnRequest& request, Plan& plan) const;
-  trajectory::Digest root_digest(const TurnRequest& request, const trajectory::RootInfo& root, const std::string& head);
+  trajectory::Digest root_digest(const TurnRequest& request, const trajectory::RootInfo& root,
+                                 const std::string& head);
 
   const Model& model_;
   store::Store& store_;

@@ -40,16 +40,54 @@ bool TokenMarkers::reasoning_open(std::span<const base::TokenId> prompt) const {
   return false;
 }
 
-TokenParser::TokenParser(const TokenMarkers& markers, const TurnStart& start)
+bool TokenMarkers::reasoning_open_after(bool open_before,
+                                        std::span<const base::TokenId> completion) const {
+  const auto* open = tokenizer_.added(grammar_.reasoning_open);
+  const auto* close = tokenizer_.added(grammar_.reasoning_close);
+  if (open == nullptr || close == nullptr) {
+    const std::string text = tokenizer_.decode(completion);
+    if (text.find(grammar_.reasoning_close) != std::string::npos) return false;
+    const auto first = text.find_first_not_of(" \t\r\n");
+    return open_before ||
+           (first != std::string::npos &&
+            text.compare(first, grammar_.reasoning_open.size(), grammar_.reasoning_open) == 0);
+  }
+  bool is_open = open_before;
+  bool in_front = true;
+  for (const auto id : completion) {
+    if (id == close->id) return false;
+    if (in_front && id == open->id) is_open = true;
+    // Blank tokens may stand in front of the open tag.
+    if (tokenizer_.bytes(id).find_first_not_of(" \t\r\n") != std::string_view::npos)
+      in_front = false;
+  }
+  return is_open;
+}
+
+TokenParser::TokenParser(const TokenMarkers& markers, const TurnStart& start,
+                         std::vector<std::string> stop_strings)
     : markers_(markers),
       parser_(markers.grammar().make(start)),
+      stop_(std::move(stop_strings)),
       splitter_(markers.in_text_),
       decoder_(markers.tokenizer()) {}
 
+void TokenParser::pass_text(message::Events& out) {
+  if (text_.empty()) return;
+  std::string passed;
+  if (stop_.feed(text_, passed)) ended_ = true;
+  if (!passed.empty()) splitter_.feed(passed, *parser_, out);
+  text_.clear();
+}
+
 void TokenParser::flush_text(message::Events& out) {
   decoder_.finish(text_);
-  if (!text_.empty()) splitter_.feed(text_, *parser_, out);
-  text_.clear();
+  pass_text(out);
+  if (!ended_) {
+    std::string rest;
+    stop_.flush(rest);
+    if (!rest.empty()) splitter_.feed(rest, *parser_, out);
+  }
   splitter_.flush(*parser_, out);
 }
 
@@ -62,14 +100,14 @@ void TokenParser::feed(std::span<const base::TokenId> ids, message::Events& out)
       continue;
     }
     flush_text(out);
+    if (ended_) return;
     if (entry->role == TokenMarkers::Role::kTurnEnd) {
       ended_ = true;
       return;
     }
     parser_->marker(entry->marker, out);
   }
-  if (!text_.empty()) splitter_.feed(text_, *parser_, out);
-  text_.clear();
+  pass_text(out);
 }
 
 message::FinishReason TokenParser::finish(message::FinishReason engine, message::Events& out) {

@@ -8,6 +8,7 @@
 
 #include "chat/parsers/marker_splitter.h"
 #include "chat/parsers/parser.h"
+#include "chat/parsers/stop_filter.h"
 #include "tokenizer/tokenizer.h"
 
 namespace verbatim::chat::parsers {
@@ -24,6 +25,11 @@ class TokenMarkers {
   // Does this prompt end inside an open reasoning block? Where the tags and the turn opener are
   // tokens, only tokens count; else the text of the prompt's tail decides.
   [[nodiscard]] bool reasoning_open(std::span<const base::TokenId> prompt) const;
+
+  // Does a turn that began with reasoning open or not, and sampled `completion`, end inside
+  // reasoning? It ends at the first close tag; an open tag counts only in front of everything else.
+  [[nodiscard]] bool reasoning_open_after(bool open_before,
+                                          std::span<const base::TokenId> completion) const;
 
   [[nodiscard]] const Grammar& grammar() const { return grammar_; }
   [[nodiscard]] const tokenizer::Tokenizer& tokenizer() const { return tokenizer_; }
@@ -50,20 +56,24 @@ class TokenMarkers {
 // Life: one per turn, on the thread of its stream. `markers` must outlive it.
 class TokenParser {
  public:
-  TokenParser(const TokenMarkers& markers, const TurnStart& start);
+  // The text a client sees ends in front of the first of `stop_strings`.
+  TokenParser(const TokenMarkers& markers, const TurnStart& start,
+              std::vector<std::string> stop_strings = {});
 
   // Appends the events that are certain now. Ids behind one that ends the turn are ignored.
   void feed(std::span<const base::TokenId> ids, message::Events& out);
   // The engine is done (kStop or kLength). Returns what the client is told. Call once, last.
   message::FinishReason finish(message::FinishReason engine, message::Events& out);
-  // An id that ends the turn was seen.
+  // An id or a string that ends the turn was seen.
   [[nodiscard]] bool ended() const { return ended_; }
 
  private:
+  void pass_text(message::Events& out);
   void flush_text(message::Events& out);
 
   const TokenMarkers& markers_;
   std::unique_ptr<Parser> parser_;
+  StopFilter stop_;
   MarkerSplitter splitter_;
   tokenizer::IncrementalDecoder decoder_;
   std::string text_;  // decoded, not yet handed on
