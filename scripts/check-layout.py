@@ -11,11 +11,13 @@ Rules
     words      words that TERMINOLOGY.md replaces (that table is read, not copied)
     readme     each directory of src/ has a README.md of at most a screen
     places     no path of somebody's machine, no host of a package registry
+    links      a relative link of a document leads to a file or directory
 
 Only files that git tracks, or would track, are read. Standard library only.
 """
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -265,11 +267,26 @@ def check_places(files: dict[str, str]) -> list[Finding]:
     return out
 
 
+def check_links(files: dict[str, str]) -> list[Finding]:
+    places = set(files) | {str(d) for p in files for d in Path(p).parents}
+    out = []
+    for path, text in files.items():
+        if not path.endswith(".md") or path.startswith("tests/cases/"):
+            continue
+        for n, line in enumerate(text.split("\n"), 1):
+            for target in re.findall(r"\]\(([^)\s#]+)", re.sub(r"`[^`]*`", "", line)):
+                if "://" in target or target.startswith("mailto:"):
+                    continue
+                if os.path.normpath(os.path.join(os.path.dirname(path), target)) not in places:
+                    out.append(Finding(path, n, "links", f"{target} leads nowhere"))
+    return out
+
+
 def check(root: Path, paths: list[str] | None = None) -> list[Finding]:
     files = {p: read(root, p) for p in (tracked(root) if paths is None else paths)}
     design, terminology = files.get("docs/design.md", ""), files.get("TERMINOLOGY.md", "")
     found = (check_arrows(files, design) + check_asio(files) + check_seams(files) + check_wire(files)
-             + check_words(files, terminology) + check_readme(files) + check_places(files))
+             + check_words(files, terminology) + check_readme(files) + check_places(files) + check_links(files))
     return sorted(found, key=lambda f: (f.path, f.line, f.rule))
 
 

@@ -38,8 +38,8 @@ check_python() {
   local files
   mapfile -t files < <(tracked '*.py')
   # Compiles without leaving __pycache__ behind.
-  python3 -W error -c 'import sys
-for name in sys.argv[1:]: compile(open(name, encoding="utf-8").read(), name, "exec")' "${files[@]}"
+  python3 -W error -c 'import pathlib, sys
+for name in sys.argv[1:]: compile(pathlib.Path(name).read_bytes(), name, "exec")' "${files[@]}"
 }
 check_tidy() {
   [ -f "$build/compile_commands.json" ] || cmake --preset release >/dev/null

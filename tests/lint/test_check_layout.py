@@ -181,3 +181,13 @@ def test_a_machine_path_or_a_registry_host_is_found(text):
 @pytest.mark.parametrize("text", ["/usr/share/llhttp", "src/work/x", "/v1/chat/completions", "Hugging Face tokenizers", "${dir}/work/x"])
 def test_ordinary_paths_and_names_are_fine(text):
     assert layout.check_places({"docs/a.md": text}) == []
+
+
+def test_a_link_that_leads_nowhere_is_found():
+    text = "see [design](design.md)\nand [more](../src/base)\nand [gone](gone.md#part)\n"
+    files = {"docs/README.md": text, "docs/design.md": "", "src/base/a.h": ""}
+    assert rules(layout.check_links(files)) == [("docs/README.md", 3, "links")]
+
+
+def test_links_to_the_web_and_inside_a_page_are_not_followed():
+    assert layout.check_links({"docs/a.md": "[a](https://example.org/x) [b](#here) `[c](no.md)`"}) == []
