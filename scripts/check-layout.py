@@ -48,7 +48,8 @@ SEAMS = {
     "clock": (r"_clock::now\(|\bclock_gettime\b|\bgettimeofday\b|\bstd::time\(|(?<![\w.>:])time\((?:nullptr|NULL|0)\)",
               "base::Clock"),
     "sleep": (r"\bthis_thread::sleep|\busleep\(|\bnanosleep\(|(?<![\w.>])::sleep\(", "base::sleep_for"),
-    "file": (r"(?:^|[^\w.>:])(?:::|std::)?f?open(?:at)?\(|std::[io]?fstream\b|std::filesystem\b|(?<!\w)::mmap\(",
+    # A bare open( is the system's only with its O_ flags: parsers may well have a function of that name.
+    "file": (r"(?<!\w)::open(?:at)?\(|\bopen(?:at)?\(.*\bO_[A-Z]|\bfopen\(|std::[io]?fstream\b|std::filesystem\b|(?<!\w)::mmap\(",
              "base::Files"),
     "network": (r"\bgetaddrinfo\b|\bgethostbyname|(?<!\w)::(?:socket|connect|accept4?|bind|listen)\(", "base::Network"),
     "random": (r"std::random_device\b|\bgetrandom\(|\bgetentropy\(|/dev/u?random|\bRAND_bytes\b|\barc4random|(?<!\w)s?rand\(",

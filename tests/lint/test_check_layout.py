@@ -97,7 +97,7 @@ def test_asio_outside_net_is_found():
     "std::thread t([] {});", "std::jthread t;", "auto f = std::async(run);",
     "auto t = std::chrono::steady_clock::now();", "clock_gettime(CLOCK_MONOTONIC, &ts);", "seed(std::time(nullptr));", "x = time(NULL);",
     "std::this_thread::sleep_for(1ms);", "usleep(5);",
-    "int fd = ::open(path, O_RDONLY);", "int fd = open(path, 0);", 'FILE* f = fopen(path, "r");', "std::ifstream in(path);",
+    "int fd = ::open(path, O_RDONLY);", "int fd = open(path, O_RDONLY | O_CLOEXEC);", "openat(dir, path, O_RDONLY);", 'FILE* f = fopen(path, "r");', "std::ifstream in(path);",
     "std::filesystem::remove(p);", "void* p = ::mmap(nullptr, n, 1, 2, fd, 0);",
     "getaddrinfo(host, port, &hints, &out);", "int s = ::socket(AF_INET, SOCK_STREAM, 0);",
     "std::random_device device;", "getrandom(buffer, 8, 0);", 'read("/dev/urandom");', "RAND_bytes(buffer, 8);", "int x = rand();",
@@ -109,7 +109,7 @@ def test_each_thing_behind_a_seam_is_found_elsewhere(line):
 
 @pytest.mark.parametrize("line", [
     "auto t = executor.clock().now();", "MonoTime now() const;", "co_await base::sleep_for(executor, 1s);",
-    "auto f = files.open_append(path);", "cache.open(path);", "stream.connect(to);", "operand(x);", "Task<> run_thread(int);",
+    "auto f = files.open_append(path);", "cache.open(path);", "Status open(char c);", "if (!open(c)) return;", "stream.connect(to);", "operand(x);", "Task<> run_thread(int);",
     "const auto runtime = elapsed_time(NULL_TOKEN);",
 ])
 def test_the_seams_themselves_may_be_used_anywhere(line):
