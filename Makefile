@@ -41,6 +41,9 @@ asan-ubsan tsan:
 	@scripts/install-deps.sh build sanitize
 	@$(MAKE) --no-print-directory build/$@/build.ninja
 	@cmake --build --preset $@ -j $(JOBS)
+	@symbolizer=external_symbolizer_path=$$(command -v llvm-symbolizer-19); \
+	ASAN_OPTIONS=$$symbolizer:strict_string_checks=1 UBSAN_OPTIONS=$$symbolizer:print_stacktrace=1 \
+	TSAN_OPTIONS=$$symbolizer:second_deadlock_stack=1 \
 	ctest --test-dir build/$@ --output-on-failure --no-tests=error --timeout 1200 -j $(JOBS)
 
 fuzz: ## each fuzz target for FUZZ_SECONDS (60)

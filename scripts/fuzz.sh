@@ -15,6 +15,9 @@ if [ $# -gt 0 ]; then
 fi
 [ "${#targets[@]}" -gt 0 ] || { echo "fuzz: no target; build them with the preset fuzz" >&2 && exit 1; }
 
+symbolizer=external_symbolizer_path=$(command -v llvm-symbolizer-19 || true)
+export ASAN_OPTIONS=$symbolizer UBSAN_OPTIONS=$symbolizer:print_stacktrace=1
+
 one() {
   local target=$1 seconds=$2 name
   name=$(basename "$target")
