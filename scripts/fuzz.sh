@@ -29,7 +29,7 @@ one() {
     -print_final_stats=1 "$corpus" "${seeds[@]}" >"$log" 2>&1; then
     printf 'fuzz: %-24s %s runs, nothing found\n' "$name" "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"
   else
-    tail -n 40 "$log"
+    sed -n '/ERROR: \|runtime error:/,$p' "$log" | head -n 60
     printf 'fuzz: %-24s FAILED, log %s\n' "$name" "$log"
     return 1
   fi
