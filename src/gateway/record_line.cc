@@ -123,7 +123,7 @@ std::string record_line(const trajectory::TurnPtr& turn, const RecordPlace& plac
       .null();
   write_place(w, *turn);
   w.key("spans");
-  write_spans(w, *turn);
+  write_spans(w, turn->spans);
   w.field("engine_mode", turn->engine_mode)
       .field("engine_finish_reason", turn->engine_finish)
       .field("encoding_policy", turn->root->encoding_policy);

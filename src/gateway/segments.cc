@@ -80,9 +80,9 @@ std::string_view name(Field field) {
   return kNames[static_cast<std::size_t>(field)];
 }
 
-void write_spans(json::Writer& w, const Turn& turn) {
+void write_spans(json::Writer& w, std::span<const TokenSpan> spans) {
   w.begin_array();
-  for (const auto& span : turn.spans) {
+  for (const auto& span : spans) {
     w.begin_object()
         .field("count", static_cast<std::uint64_t>(span.count))
         .field("source", name(span.source));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "json/writer.h"
@@ -13,8 +14,8 @@ namespace verbatim::gateway {
 // "render".
 void write_segments(json::Writer& w, const trajectory::TurnPtr& turn);
 
-// Our own, finer spans of the turn's own prompt ids: [{count, source, message, field}].
-void write_spans(json::Writer& w, const trajectory::Turn& turn);
+// Our own, finer spans of prompt ids: [{count, source, message, field}].
+void write_spans(json::Writer& w, std::span<const message::TokenSpan> spans);
 
 std::string_view name(message::SpanSource source);
 std::string_view name(message::Field field);
