@@ -99,9 +99,9 @@ std::string random_call(base::Random& random) {
   }
   out += "}\n";
   if (random.chance(250)) {  // break it, or cut it
-    const auto at = random.below(out.size());
-    out = random.chance(500) ? out.substr(0, at) : out.substr(0, at) + "\x7F" + out.substr(at);
-    while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0x80) != 0) out.pop_back();
+    auto at = random.below(out.size());
+    while ((static_cast<unsigned char>(out[at]) & 0xC0) == 0x80) --at;  // between two characters
+    out = out.substr(0, at) + (random.chance(500) ? "" : "\x7F" + out.substr(at));
   }
   return out;
 }
