@@ -20,9 +20,9 @@ const Grammar& hermes() {
   return *grammar_named("hermes");
 }
 
-Outcome parse(std::string_view output, FinishReason engine = FinishReason::kStop,
+Outcome parse(std::string_view output, Ending ending = Ending::kByItself,
               const TurnStart& start = {}) {
-  return testing::parse(hermes(), start, testing::split(hermes(), output), engine,
+  return testing::parse(hermes(), start, testing::split(hermes(), output), ending,
                         [] { return kNoCut; });
 }
 
@@ -58,9 +58,8 @@ TEST(Hermes, blank_reasoning_is_none) {
 
 TEST(Hermes, reasoning_that_the_prompt_opened_needs_no_tag) {
   const TurnStart start{.reasoning_open = true};
-  EXPECT_EQ(parse("a</think>b", FinishReason::kStop, start).folded,
-            (message::Folded{"a", "b", {}}));
-  EXPECT_EQ(parse("<think>\na</think>b", FinishReason::kStop, start).folded.reasoning, "a");
+  EXPECT_EQ(parse("a</think>b", Ending::kByItself, start).folded, (message::Folded{"a", "b", {}}));
+  EXPECT_EQ(parse("<think>\na</think>b", Ending::kByItself, start).folded.reasoning, "a");
 }
 
 TEST(Hermes, an_open_tag_counts_only_at_the_start) {
@@ -70,7 +69,7 @@ TEST(Hermes, an_open_tag_counts_only_at_the_start) {
 }
 
 TEST(Hermes, reasoning_cut_by_length_keeps_its_end) {
-  const auto outcome = parse("<think>\nI need to ", FinishReason::kLength);
+  const auto outcome = parse("<think>\nI need to ", Ending::kLength);
   EXPECT_EQ(outcome.folded.reasoning, "I need to ");
   EXPECT_EQ(outcome.finish, FinishReason::kLength);
 }
@@ -121,20 +120,26 @@ TEST(Hermes, a_call_without_its_close_tag_is_whole_when_the_model_stopped_by_its
   const std::string open = R"(<tool_call>{"name": "f", "arguments": {"a": 1}})";
   EXPECT_TRUE(parse(open).folded.calls.at(0).complete);
   EXPECT_EQ(parse(open + open).folded.calls.size(), 2u);
-  EXPECT_TRUE(parse(open, FinishReason::kLength).folded.calls.empty());
+  EXPECT_TRUE(parse(open, Ending::kLength).folded.calls.empty());
 }
 
 TEST(Hermes, a_short_call_that_is_cut_is_left_out) {
   const auto outcome =
-      parse("Hi. <tool_call>{\"name\": \"f\", \"arguments\": {\"a\": \"b", FinishReason::kLength);
+      parse("Hi. <tool_call>{\"name\": \"f\", \"arguments\": {\"a\": \"b", Ending::kLength);
   EXPECT_EQ(outcome.folded, (message::Folded{"", "Hi.", {}}));
   EXPECT_EQ(outcome.finish, FinishReason::kLength);
+}
+
+TEST(Hermes, a_call_that_a_stop_string_cuts_is_no_broken_one) {
+  const auto outcome = parse("Hi. <tool_call>{\"name\": \"f\", \"arg", Ending::kStopString);
+  EXPECT_EQ(outcome.folded, (message::Folded{"", "Hi.", {}}));
+  EXPECT_EQ(outcome.finish, FinishReason::kStop);
 }
 
 TEST(Hermes, a_long_call_that_is_cut_never_looks_complete) {
   const std::string open = R"(<tool_call>{"name": "f", "arguments": )" + long_arguments();
   for (const std::string end : {"", "}", "}\n"}) {
-    const auto outcome = parse(open + end, FinishReason::kLength);
+    const auto outcome = parse(open + end, Ending::kLength);
     ASSERT_EQ(outcome.folded.calls.size(), 1u);
     const auto& cut = outcome.folded.calls[0];
     EXPECT_FALSE(cut.complete);
@@ -188,7 +193,7 @@ TEST(Hermes, what_is_no_call_in_reasoning_is_reasoning) {
 }
 
 TEST(Hermes, without_tools_calls_are_text) {
-  const auto outcome = parse("x\n" + call("{}"), FinishReason::kStop, {.tools = false});
+  const auto outcome = parse("x\n" + call("{}"), Ending::kByItself, {.tools = false});
   EXPECT_EQ(outcome.folded, (message::Folded{"", "x\n" + call("{}"), {}}));
 }
 

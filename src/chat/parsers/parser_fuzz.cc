@@ -10,7 +10,6 @@
 namespace {
 
 using namespace verbatim::chat::parsers;  // NOLINT(google-build-using-namespace)
-using verbatim::message::FinishReason;
 
 // Bytes over 127 become two-byte characters: the parser is fed whole characters only.
 testing::Pieces pieces_of(const Grammar& grammar, const std::uint8_t* data, std::size_t size) {
@@ -40,13 +39,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto all = grammars();
   const Grammar& grammar = all[(flags >> 4) % all.size()];
   const TurnStart start{.reasoning_open = (flags & 1) != 0, .tools = (flags & 2) == 0};
-  const auto engine = (flags & 4) != 0 ? FinishReason::kLength : FinishReason::kStop;
+  const auto ending = static_cast<Ending>((flags >> 2) % 3);
   const auto pieces = pieces_of(grammar, data + 1, size - 1);
 
-  const auto whole = testing::parse(grammar, start, pieces, engine, [] { return ~std::size_t{0}; });
-  const auto single = testing::parse(grammar, start, pieces, engine, [] { return std::size_t{1}; });
+  const auto whole = testing::parse(grammar, start, pieces, ending, [] { return ~std::size_t{0}; });
+  const auto single = testing::parse(grammar, start, pieces, ending, [] { return std::size_t{1}; });
   std::size_t step = flags;
-  const auto some = testing::parse(grammar, start, pieces, engine,
+  const auto some = testing::parse(grammar, start, pieces, ending,
                                    [&step] { return 1 + (step = step * 7 + 3) % 11; });
   for (const auto* other : {&single, &some}) {
     if (other->folded != whole.folded || other->finish != whole.finish) std::abort();
@@ -55,10 +54,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!testing::broken_rule(whole).empty()) std::abort();
 
   const std::string output = testing::spelled(grammar, pieces);
-  const auto tokens = testing::parse(grammar, start, testing::split(grammar, output), engine,
+  const auto tokens = testing::parse(grammar, start, testing::split(grammar, output), ending,
                                      [] { return ~std::size_t{0}; });
   const auto text =
-      testing::parse_text(grammar, start, output, engine, [] { return std::size_t{3}; });
+      testing::parse_text(grammar, start, output, ending, [] { return std::size_t{3}; });
   if (text.folded != tokens.folded || text.finish != tokens.finish) std::abort();
   return 0;
 }

@@ -11,7 +11,6 @@
 namespace verbatim::chat::parsers {
 namespace {
 
-using message::FinishReason;
 using testing::NextRun;
 using testing::Outcome;
 
@@ -26,14 +25,16 @@ std::string without_blanks(std::string text) {
 struct Turn {
   testing::Pieces pieces;
   TurnStart start;
-  FinishReason engine = FinishReason::kStop;
+  Ending ending = Ending::kByItself;
 };
 
 Turn random_turn(const Grammar& grammar, base::Random& random) {
   Turn turn;
   turn.start.reasoning_open = random.chance(300);
   turn.start.tools = random.chance(850);
-  turn.engine = random.chance(300) ? FinishReason::kLength : FinishReason::kStop;
+  constexpr Ending kEndings[] = {Ending::kByItself, Ending::kByItself, Ending::kLength,
+                                 Ending::kStopString};
+  turn.ending = kEndings[random.below(4)];
   turn.pieces = testing::random_pieces(grammar, random);
   return turn;
 }
@@ -53,7 +54,7 @@ TEST_P(EveryGrammar, gives_the_same_answer_for_every_cut) {
   for (int round = 0; round < kRounds; ++round) {
     const Turn turn = random_turn(grammar(), random);
     const auto parse = [&](const NextRun& run) {
-      return testing::parse(grammar(), turn.start, turn.pieces, turn.engine, run);
+      return testing::parse(grammar(), turn.start, turn.pieces, turn.ending, run);
     };
     const Outcome expected = parse(whole);
     const std::string output = testing::spelled(grammar(), turn.pieces);
@@ -77,8 +78,8 @@ TEST_P(EveryGrammar, reads_tags_in_ordinary_text_like_tags_that_are_tokens) {
     const std::string output = testing::spelled(grammar(), turn.pieces);
     // Pieces may spell another tag where they meet.
     const auto pieces = testing::split(grammar(), output);
-    const auto tokens = testing::parse(grammar(), turn.start, pieces, turn.engine, any);
-    const auto text = testing::parse_text(grammar(), turn.start, output, turn.engine, any);
+    const auto tokens = testing::parse(grammar(), turn.start, pieces, turn.ending, any);
+    const auto text = testing::parse_text(grammar(), turn.start, output, turn.ending, any);
     ASSERT_EQ(text.folded, tokens.folded) << output;
     ASSERT_EQ(text.finish, tokens.finish) << output;
   }
@@ -93,7 +94,7 @@ TEST_P(EveryGrammar, loses_no_character_where_there_are_no_calls_to_be_read) {
     turn.start = {.reasoning_open = false, .tools = false};
     turn.pieces.insert(turn.pieces.begin(), {std::nullopt, "A"});
     const auto outcome =
-        testing::parse(grammar(), turn.start, turn.pieces, turn.engine, [] { return kNoCut; });
+        testing::parse(grammar(), turn.start, turn.pieces, turn.ending, [] { return kNoCut; });
     ASSERT_EQ(without_blanks(outcome.folded.text),
               without_blanks(testing::spelled(grammar(), turn.pieces)));
   }

@@ -33,9 +33,9 @@ const ByteTokenizer& plain() {
 }
 
 testing::Outcome parse(const TokenMarkers& markers, const base::TokenIds& ids,
-                       std::size_t run = 1000000, FinishReason engine = FinishReason::kStop) {
+                       std::size_t run = 1000000, std::vector<std::string> stops = {}) {
   testing::Outcome outcome;
-  TokenParser parser(markers, {});
+  TokenParser parser(markers, {}, std::move(stops));
   for (std::span<const base::TokenId> rest = ids; !rest.empty();) {
     const auto piece = rest.first(std::min(run, rest.size()));
     message::Events events;
@@ -43,7 +43,7 @@ testing::Outcome parse(const TokenMarkers& markers, const base::TokenIds& ids,
     outcome.events.insert(outcome.events.end(), events.begin(), events.end());
     rest = rest.subspan(piece.size());
   }
-  outcome.finish = parser.finish(engine, outcome.events);
+  outcome.finish = parser.finish(FinishReason::kStop, outcome.events);
   outcome.folded = message::fold(outcome.events);
   return outcome;
 }
@@ -70,6 +70,14 @@ TEST(TokenParser, what_ends_the_turn_is_in_no_field_and_nothing_behind_it_counts
   const TokenMarkers markers(tagged(), hermes(), std::vector<base::TokenId>{end});
   EXPECT_EQ(parse(markers, tagged().ids("a<|im_end|>b" + kCall)).folded, (Folded{"", "a", {}}));
   EXPECT_EQ(parse(markers, tagged().ids("a<|endoftext|>b")).folded, (Folded{"", "a", {}}));
+}
+
+TEST(TokenParser, the_text_ends_in_front_of_a_stop_string_and_a_call_it_cuts_is_left_out) {
+  const TokenMarkers markers(tagged(), hermes(), {});
+  const auto ids = tagged().ids("Hi. " + kCall + "x");
+  EXPECT_EQ(parse(markers, ids, 1, {"i."}).folded, (Folded{"", "H", {}}));
+  EXPECT_EQ(parse(markers, ids, 1, {"arg"}).folded, (Folded{"", "Hi.", {}}));
+  EXPECT_EQ(parse(markers, ids, 1, {"x"}).folded, (Folded{"", "Hi.", kOneCall}));
 }
 
 TEST(TokenParser, a_character_over_several_tokens_is_given_out_whole) {
@@ -101,8 +109,10 @@ TEST(TokenParser, gives_the_same_answer_however_the_ids_are_cut) {
     const auto output = testing::spelled(hermes(), testing::random_pieces(hermes(), random));
     for (const auto id : (tags ? tagged() : plain()).ids(output)) ids.push_back(id);
     const auto& markers = tags ? with_tags : without;
-    const auto whole = parse(markers, ids);
-    const auto cut = parse(markers, ids, 1 + random.below(4));
+    const auto stops = random.chance(300) ? std::vector<std::string>{"me", "name\": \"f1"}
+                                          : std::vector<std::string>{};
+    const auto whole = parse(markers, ids, 1000000, stops);
+    const auto cut = parse(markers, ids, 1 + random.below(4), stops);
     ASSERT_EQ(cut.folded, whole.folded);
     ASSERT_EQ(testing::broken_rule(cut), "");
   }

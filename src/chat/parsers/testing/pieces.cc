@@ -128,9 +128,9 @@ void add(Outcome& outcome, Events& events) {
   events.clear();
 }
 
-void end(Outcome& outcome, Parser& parser, FinishReason engine) {
+void end(Outcome& outcome, Parser& parser, Ending ending) {
   Events events;
-  outcome.finish = parser.finish(engine, events);
+  outcome.finish = parser.finish(ending, events);
   add(outcome, events);
   outcome.folded = message::fold(outcome.events);
 }
@@ -201,8 +201,8 @@ std::string spelled(const Grammar& grammar, const Pieces& pieces) {
   return out;
 }
 
-Outcome parse(const Grammar& grammar, const TurnStart& start, const Pieces& pieces,
-              FinishReason engine, const NextRun& next_run) {
+Outcome parse(const Grammar& grammar, const TurnStart& start, const Pieces& pieces, Ending ending,
+              const NextRun& next_run) {
   Outcome outcome;
   Events events;
   const auto parser = grammar.make(start);
@@ -215,12 +215,12 @@ Outcome parse(const Grammar& grammar, const TurnStart& start, const Pieces& piec
     }
     add(outcome, events);
   }
-  end(outcome, *parser, engine);
+  end(outcome, *parser, ending);
   return outcome;
 }
 
 Outcome parse_text(const Grammar& grammar, const TurnStart& start, std::string_view output,
-                   FinishReason engine, const NextRun& next_run) {
+                   Ending ending, const NextRun& next_run) {
   Outcome outcome;
   Events events;
   const auto parser = grammar.make(start);
@@ -234,7 +234,7 @@ Outcome parse_text(const Grammar& grammar, const TurnStart& start, std::string_v
   }
   splitter.flush(*parser, events);
   add(outcome, events);
-  end(outcome, *parser, engine);
+  end(outcome, *parser, ending);
   return outcome;
 }
 

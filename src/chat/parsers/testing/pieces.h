@@ -32,11 +32,11 @@ std::string spelled(const Grammar& grammar, const Pieces& pieces);
 
 // Parses the pieces; text is fed in runs of characters whose length `next_run` says (>= 1).
 using NextRun = std::function<std::size_t()>;
-Outcome parse(const Grammar& grammar, const TurnStart& start, const Pieces& pieces,
-              message::FinishReason engine, const NextRun& next_run);
+Outcome parse(const Grammar& grammar, const TurnStart& start, const Pieces& pieces, Ending ending,
+              const NextRun& next_run);
 // The same with the tags found in the text, which is cut without regard to them.
 Outcome parse_text(const Grammar& grammar, const TurnStart& start, std::string_view output,
-                   message::FinishReason engine, const NextRun& next_run);
+                   Ending ending, const NextRun& next_run);
 
 // Random output made of tags, calls (whole, broken, cut, with long values), text and white space.
 Pieces random_pieces(const Grammar& grammar, base::Random& random);
