@@ -96,7 +96,7 @@ class Hermes final : public Parser {
 
   void text(std::string_view text, Events& out) override;
   void marker(MarkerIndex marker, Events& out) override;
-  FinishReason finish(FinishReason engine, Events& out) override;
+  FinishReason finish(Ending ending, Events& out) override;
 
  private:
   enum class State { kReasoning, kDraft, kText, kCall };
@@ -274,13 +274,14 @@ void Hermes::finish_call(bool by_itself, Events& out) {
   break_call(out);
 }
 
-FinishReason Hermes::finish(FinishReason engine, Events& out) {
-  const bool by_itself = engine != FinishReason::kLength;
+FinishReason Hermes::finish(Ending ending, Events& out) {
+  const bool by_itself = ending == Ending::kByItself;
   if (state_ == State::kDraft) finish_draft(by_itself, out);
   if (state_ == State::kCall) finish_call(by_itself, out);
   if (state_ == State::kReasoning) reasoning_.finish(out);
   text_.finish(out);
-  return message::client_finish(engine, complete_);
+  const bool cut = ending == Ending::kLength;
+  return message::client_finish(cut ? FinishReason::kLength : FinishReason::kStop, complete_);
 }
 
 }  // namespace

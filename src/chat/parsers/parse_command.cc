@@ -136,9 +136,9 @@ class Feeder {
     }
   }
 
-  FinishReason finish(FinishReason engine) {
+  FinishReason finish(Ending ending) {
     splitter_.flush(*parser_, chunk_);
-    const FinishReason reason = parser_->finish(engine, chunk_);
+    const FinishReason reason = parser_->finish(ending, chunk_);
     cut();
     return reason;
   }
@@ -265,7 +265,7 @@ base::Result<std::string> parse_command(const ParseRequest& request) {
                  .tools = !tools->root().empty()});
   feeder.run(*segments, *ends);
   const auto reason =
-      feeder.finish(request.finish == "length" ? FinishReason::kLength : FinishReason::kStop);
+      feeder.finish(request.finish == "length" ? Ending::kLength : Ending::kByItself);
   return answer(feeder.events(), reason);
 }
 

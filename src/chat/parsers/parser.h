@@ -18,6 +18,13 @@ struct TurnStart {
   bool tools = true;            // calls are meant; without, their tags are text like any other
 };
 
+// Why the output ends.
+enum class Ending {
+  kByItself,    // the model was done: what is open now is broken
+  kLength,      // cut: what is open now would have gone on
+  kStopString,  // cut by a string of the client, wherever it stood
+};
+
 // Reads the output of one turn, in pieces, into events. Pieces are markers (the model sampled the
 // tag as one added token, or the vocabulary spells tags in ordinary tokens and the splitter found
 // one) and text between them. Text may be cut anywhere between two characters: the joined events
@@ -30,9 +37,8 @@ class Parser {
   // Whole UTF-8 characters.
   virtual void text(std::string_view text, message::Events& out) = 0;
   virtual void marker(MarkerIndex marker, message::Events& out) = 0;
-  // The turn is over; nothing may follow. `engine` is kStop or kLength. Returns what the client is
-  // told.
-  virtual message::FinishReason finish(message::FinishReason engine, message::Events& out) = 0;
+  // The turn is over; nothing may follow. Returns what the client is told.
+  virtual message::FinishReason finish(Ending ending, message::Events& out) = 0;
 };
 
 // A way in which models write reasoning and calls. Static data: one row in grammars.cc each.

@@ -26,13 +26,17 @@ bool StopFilter::feed(std::string_view text, std::string& out) {
     return false;
   }
   held_ += text;
-  std::size_t first = std::string::npos;
+  std::size_t first = 0;
+  std::size_t end = std::string::npos;
   std::size_t keep = 0;
   for (const auto& stop : stops_) {
-    first = std::min(first, held_.find(stop));
     keep = std::max(keep, overlap(held_, stop));
+    const std::size_t at = held_.find(stop);
+    if (at == std::string::npos || at + stop.size() > end) continue;
+    first = at + stop.size() < end ? at : std::min(first, at);
+    end = at + stop.size();
   }
-  if (first != std::string::npos) {
+  if (end != std::string::npos) {
     out.append(held_, 0, first);
     held_.clear();
     found_ = true;

@@ -6,9 +6,9 @@
 
 namespace verbatim::chat::parsers {
 
-// Ends a text in front of the first of the client's stop strings. Keeps back what may become one,
-// so the result is the same for every cut. Of several that begin at the same place the shortest is
-// found first, which cuts at the same place. Life: one per turn.
+// Ends a text in front of the first of the client's stop strings: the one that is whole first, of
+// several the longest. Keeps back what may become one, so the result is the same for every cut.
+// Life: one per turn.
 class StopFilter {
  public:
   explicit StopFilter(std::vector<std::string> stops);
@@ -16,6 +16,7 @@ class StopFilter {
   // Appends to `out` what is surely in front of every stop string. True once one was found: nothing
   // passes any more.
   bool feed(std::string_view text, std::string& out);
+  [[nodiscard]] bool found() const { return found_; }
   // No stop string can span what comes now: appends what was kept back.
   void flush(std::string& out);
 

@@ -35,6 +35,12 @@ TEST(StopFilter, gives_the_same_for_every_cut) {
   }
 }
 
+TEST(StopFilter, the_string_that_is_whole_first_counts_even_where_a_longer_one_began_before) {
+  EXPECT_EQ(run({"abcd", "c"}, {"xabcd"}), "xab");
+  EXPECT_EQ(run({"abcd", "c"}, {"xab", "c", "d"}), "xab");
+  EXPECT_EQ(run({"abc", "c"}, {"xabc"}), "x");
+}
+
 TEST(StopFilter, gives_back_a_prefix_that_did_not_become_a_stop_string) {
   bool found = true;
   EXPECT_EQ(run({"STOP"}, {"a ST", "O"}, &found), "a STO");

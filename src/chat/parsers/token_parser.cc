@@ -112,7 +112,10 @@ void TokenParser::feed(std::span<const base::TokenId> ids, message::Events& out)
 
 message::FinishReason TokenParser::finish(message::FinishReason engine, message::Events& out) {
   flush_text(out);
-  return parser_->finish(engine, out);
+  if (engine == message::FinishReason::kLength && !stop_.found()) {
+    return parser_->finish(Ending::kLength, out);
+  }
+  return parser_->finish(stop_.found() ? Ending::kStopString : Ending::kByItself, out);
 }
 
 }  // namespace verbatim::chat::parsers
