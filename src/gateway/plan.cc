@@ -180,19 +180,20 @@ void Planner::assemble(Plan& plan) {
 
 Status Planner::budget(const TurnRequest& request, Plan& plan) const {
   const auto asked = request.sampling.max_tokens;
-  if (model_.max_model_len == 0) {
+  const std::uint64_t context = model_.max_model_len.load(std::memory_order_relaxed);
+  if (context == 0) {
     plan.max_new_tokens = asked.value_or(kDefaultNewTokens);
     return {};
   }
-  if (plan.prompt_size >= model_.max_model_len) {
+  if (plan.prompt_size >= context) {
     auto failure = invalid(
         "messages", "the prompt has " + std::to_string(plan.prompt_size) +
                         " tokens, which leaves no room in the model's context of " +
-                        std::to_string(model_.max_model_len) + " tokens: shorten the conversation");
+                        std::to_string(context) + " tokens: shorten the conversation");
     failure.code = "context_length_exceeded";
     return failure;
   }
-  const std::uint64_t room = model_.max_model_len - plan.prompt_size;
+  const std::uint64_t room = context - plan.prompt_size;
   plan.max_new_tokens = std::min(asked.value_or(room), room);
   return {};
 }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/files.h"
-#include "base/runtime.h"
+#include "base/worker.h"
 #include "gateway/turn_runner.h"
 
 namespace verbatim::gateway {
@@ -17,13 +17,13 @@ namespace verbatim::gateway {
 // threads; the files are touched on the runtime's worker.
 class Recorder final : public CommitListener {
  public:
-  Recorder(base::Runtime& runtime, std::string dir, std::string checkpoint);
+  Recorder(base::Files& files, base::Worker& worker, std::string dir, std::string checkpoint);
 
   // Makes the directory. kUnavailable with the reason.
   base::Status open();
-  base::Task<void> committed(trajectory::TurnPtr turn) override;
+  base::Task<void> committed(base::Executor& executor, trajectory::TurnPtr turn) override;
   // Ends the file of a session that had lines.
-  base::Task<void> session_ended(std::string session_id, std::string_view reason);
+  base::Task<void> session_ended(base::Executor& executor, std::string session_id, std::string_view reason);
 
   [[nodiscard]] std::uint64_t failed_lines() const;
 
@@ -34,11 +34,12 @@ class Recorder final : public CommitListener {
   };
   base::Status append(const std::string& session_id, std::string line);
 
-  base::Runtime& runtime_;
+  base::Files& files_;
+  base::Worker& worker_;
   std::string dir_;
   std::string checkpoint_;
   mutable std::mutex mutex_;
-  std::map<std::string, File> files_;
+  std::map<std::string, File> open_;
   std::uint64_t failed_ = 0;
 };
 

@@ -102,7 +102,7 @@ Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest request, TurnObser
   // The point of no return: from here on the turn stands, whatever becomes of the client.
   auto recorded = co_await store_.commit(std::move(*node), turn.plan.session_use);
   if (!recorded) co_return std::move(recorded).error();
-  if (listener_ != nullptr) co_await listener_->committed(*recorded);
+  if (listener_ != nullptr) co_await listener_->committed(runtime_.executor, *recorded);
   co_return *recorded;
 }
 

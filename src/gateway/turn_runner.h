@@ -26,7 +26,7 @@ class TurnObserver {
 class CommitListener {
  public:
   virtual ~CommitListener() = default;
-  virtual base::Task<void> committed(trajectory::TurnPtr turn) = 0;
+  virtual base::Task<void> committed(base::Executor& executor, trajectory::TurnPtr turn) = 0;
 };
 
 struct RunnerOptions {
