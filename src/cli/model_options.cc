@@ -46,6 +46,16 @@ std::vector<std::pair<std::string, std::string>> special_tokens(const std::optio
   return tokens;
 }
 
+std::optional<std::vector<std::string>> control_tokens(const std::optional<json::Document>& config) {
+  const auto listed = config && config->root().is_object() ? config->root().get("chat_control_tokens") : std::nullopt;
+  if (!listed || !listed->is_array()) return std::nullopt;
+  std::vector<std::string> tokens;
+  for (const auto member : *listed) {
+    if (member.value.is_string()) tokens.push_back(member.value.string());
+  }
+  return tokens;
+}
+
 std::uint64_t model_vocab_size(const std::optional<json::Document>& config, const ModelOptions& options, std::uint64_t tokenizer_size) {
   if (options.vocab_size != 0) return options.vocab_size;
   const auto size = config && config->root().is_object() ? config->root().get("vocab_size") : std::nullopt;
@@ -96,6 +106,7 @@ Result<std::shared_ptr<gateway::Model>> load_model(base::Files& files, const Mod
   chat::Renderer::Options render;
   render.policy = options.policy == "hf_exact" ? tokenizer::EncodingPolicy::kHfExact : tokenizer::EncodingPolicy::kInjectionSafe;
   render.special_tokens = special_tokens(*config);
+  render.control_tokens = control_tokens(*config);
   auto renderer = chat::Renderer::create(*tokenizer, std::move(*chat_template), std::move(*family), std::move(render));
   if (!renderer) return std::move(renderer).error();
 

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "api/instance.h"
+#include "base/timer.h"
 #include "cli/command.h"
 #include "cli/model_options.h"
 #include "engine/sglang/engine.h"
