@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/cancel.h"
+#include "base/runtime.h"
+#include "net/http_types.h"
+#include "net/url.h"
+
+namespace verbatim::net {
+
+// What to do when a kept connection turns out to be dead: it failed, or ended, before the first
+// byte of the response. The server may have begun to work on the request in rare races, so only the
+// caller can know whether it may be sent twice.
+enum class RetryPolicy {
+  kNever,     // fail with code "stale_connection"
+  kIfUnsent,  // once, on a fresh connection
+};
+
+struct ClientRequest {
+  base::Endpoint endpoint;
+  std::string_view method = "GET";
+  std::string_view target = "/";
+  Headers
+      headers;  // Host, Content-Length and Connection are the client's to write and left out here
+  // Sent one after the other, in one system call with the head where the kernel takes it. Must live
+  // until request() is done.
+  std::vector<std::string_view> body;
+  RetryPolicy retry = RetryPolicy::kNever;
+  // Firing it before the response's head is there closes the connection; request() ends kCancelled.
+  // A connect under way is first waited for (at most connect_timeout).
+  base::CancelSignal* cancel = nullptr;
+};
+
+struct ClientOptions {
+  HttpLimits limits;
+  std::size_t max_connections_per_host = 1024;  // over it: kUnavailable, code "connection_limit"
+  std::size_t max_idle_per_host = 256;
+  base::Duration connect_timeout = std::chrono::seconds(5);
+  // Shorter than the 5 s after which common Python servers close an idle connection.
+  base::Duration idle_timeout = std::chrono::seconds(4);
+};
+
+class ClientConnection;
+class ClientPool;
+
+// A response whose head has arrived. Move-only; destroyed, it gives the connection back when the
+// body was read to its end, else closes it.
+class ClientResponse {
+ public:
+  ClientResponse(ClientResponse&&) noexcept;
+  ClientResponse& operator=(ClientResponse&&) noexcept;
+  ~ClientResponse();
+
+  [[nodiscard]] int status() const;
+  [[nodiscard]] const Headers& headers() const;
+  // False where the body lasts until the server closes: its end can't be told from a cut.
+  [[nodiscard]] bool length_known() const;
+
+  // The next bytes of the body, as they came; empty at its proved end. They live until the next
+  // call. Errors: kEngine "connection closed before the end" (or bad framing), kTimeout, kCancelled
+  // after close(), kTooLarge over the body limit.
+  base::Task<base::Result<std::string_view>> read(base::MonoTime deadline = base::kNever);
+  // The whole rest. kTooLarge over `limit` bytes.
+  base::Task<base::Result<std::string>> read_all(std::size_t limit,
+                                                 base::MonoTime deadline = base::kNever);
+  // Closes the connection; a pending read ends kCancelled. May be called from a cancel hook.
+  void close();
+
+ private:
+  friend class ClientPool;
+  explicit ClientResponse(std::unique_ptr<ClientConnection> connection);
+  std::unique_ptr<ClientConnection> connection_;
+};
+
+// HTTP/1.1 client with kept connections, on one executor. Destroyed after all its responses and
+// after stop().
+class HttpClient {
+ public:
+  explicit HttpClient(base::Runtime& runtime, ClientOptions options = {});
+  HttpClient(const HttpClient&) = delete;
+  ~HttpClient();
+
+  // Sends and waits for the head of the response, at most until `deadline`. Errors: kUnavailable
+  // (connect refused, unknown host, "stale_connection", "connection_limit"), kTimeout, kCancelled,
+  // kEngine (closed before the head, or not HTTP). Their code names which.
+  base::Task<base::Result<ClientResponse>> request(const ClientRequest& request,
+                                                   base::MonoTime deadline);
+  // Closes the idle connections and waits until none is left.
+  base::Task<void> stop();
+
+  [[nodiscard]] std::size_t idle_connections() const;
+
+ private:
+  std::unique_ptr<ClientPool> pool_;
+};
+
+}  // namespace verbatim::net

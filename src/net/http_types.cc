@@ -1,0 +1,202 @@
+#include "net/http_types.h"
+
+#include <algorithm>
+#include <array>
+
+namespace verbatim::net {
+namespace {
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+}
+
+constexpr std::array<bool, 256> token_table() {
+  std::array<bool, 256> table{};
+  for (int c = '0'; c <= '9'; ++c) table[static_cast<std::size_t>(c)] = true;
+  for (int c = 'a'; c <= 'z'; ++c) table[static_cast<std::size_t>(c)] = true;
+  for (int c = 'A'; c <= 'Z'; ++c) table[static_cast<std::size_t>(c)] = true;
+  for (const char c :
+       {'!', '#', '$', '%', '&', '\'', '*', '+', '-', '.', '^', '_', '`', '|', '~'}) {
+    table[static_cast<unsigned char>(c)] = true;
+  }
+  return table;
+}
+
+}  // namespace
+
+bool equals_ignoring_case(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                            [](char x, char y) { return lower(x) == lower(y); });
+}
+
+bool is_token(std::string_view text) {
+  static constexpr auto kTable = token_table();
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](char c) { return kTable[static_cast<unsigned char>(c)]; });
+}
+
+bool is_field_value(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    const auto u = static_cast<unsigned char>(c);
+    return u == '\t' || (u >= 0x20 && u != 0x7f);
+  });
+}
+
+Headers::Entry Headers::append(std::string_view name, std::string_view value) {
+  Entry entry{};
+  entry.name_at = static_cast<std::uint32_t>(text_.size());
+  entry.name_size = static_cast<std::uint32_t>(name.size());
+  text_ += name;
+  entry.value_at = static_cast<std::uint32_t>(text_.size());
+  entry.value_size = static_cast<std::uint32_t>(value.size());
+  text_ += value;
+  return entry;
+}
+
+Headers& Headers::add(std::string_view name, std::string_view value) {
+  entries_.push_back(append(name, value));
+  return *this;
+}
+
+Headers& Headers::set(std::string_view name, std::string_view value) {
+  const std::string kept_name(name);
+  const std::string kept_value(value);  // may point into our own text
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (!equals_ignoring_case((*this)[i].name, kept_name)) continue;
+    for (std::size_t j = entries_.size() - 1; j > i; --j) {
+      if (equals_ignoring_case((*this)[j].name, kept_name)) {
+        entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(j));
+      }
+    }
+    entries_[i] = append(kept_name, kept_value);
+    return *this;
+  }
+  return add(kept_name, kept_value);
+}
+
+void Headers::remove(std::string_view name) {
+  const std::string kept(name);
+  std::erase_if(entries_, [&](const Entry& e) {
+    return equals_ignoring_case(std::string_view(text_).substr(e.name_at, e.name_size), kept);
+  });
+}
+
+std::string_view Headers::find(std::string_view name) const {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Field field = (*this)[i];
+    if (equals_ignoring_case(field.name, name)) return field.value;
+  }
+  return {};
+}
+
+std::size_t Headers::count(std::string_view name) const {
+  std::size_t n = 0;
+  for (const Field field : *this) n += equals_ignoring_case(field.name, name) ? 1 : 0;
+  return n;
+}
+
+Headers::Field Headers::operator[](std::size_t i) const {
+  const Entry& e = entries_[i];
+  const std::string_view text(text_);
+  return {text.substr(e.name_at, e.name_size), text.substr(e.value_at, e.value_size)};
+}
+
+void Headers::clear() {
+  text_.clear();
+  entries_.clear();
+}
+
+std::string_view status_text(int status) {
+  switch (status) {
+    case 100:
+      return "Continue";
+    case 101:
+      return "Switching Protocols";
+    case 200:
+      return "OK";
+    case 201:
+      return "Created";
+    case 202:
+      return "Accepted";
+    case 204:
+      return "No Content";
+    case 206:
+      return "Partial Content";
+    case 301:
+      return "Moved Permanently";
+    case 302:
+      return "Found";
+    case 303:
+      return "See Other";
+    case 304:
+      return "Not Modified";
+    case 307:
+      return "Temporary Redirect";
+    case 308:
+      return "Permanent Redirect";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 402:
+      return "Payment Required";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 406:
+      return "Not Acceptable";
+    case 408:
+      return "Request Timeout";
+    case 409:
+      return "Conflict";
+    case 410:
+      return "Gone";
+    case 411:
+      return "Length Required";
+    case 412:
+      return "Precondition Failed";
+    case 413:
+      return "Content Too Large";
+    case 414:
+      return "URI Too Long";
+    case 415:
+      return "Unsupported Media Type";
+    case 417:
+      return "Expectation Failed";
+    case 422:
+      return "Unprocessable Content";
+    case 424:
+      return "Failed Dependency";
+    case 425:
+      return "Too Early";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 499:
+      return "Client Closed Request";
+    case 500:
+      return "Internal Server Error";
+    case 501:
+      return "Not Implemented";
+    case 502:
+      return "Bad Gateway";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    case 505:
+      return "HTTP Version Not Supported";
+    case 507:
+      return "Insufficient Storage";
+    case 529:
+      return "Overloaded";
+    default:
+      return "";
+  }
+}
+
+}  // namespace verbatim::net
