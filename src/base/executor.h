@@ -6,7 +6,8 @@
 
 namespace verbatim::base {
 
-// Time on the seams: a steady point for deadlines and a wall point (milliseconds since the Unix epoch) for records.
+// Time on the seams: a steady point for deadlines and a wall point (milliseconds since the Unix
+// epoch) for records.
 using Duration = std::chrono::microseconds;
 struct MonoTime {
   std::int64_t us = 0;
@@ -25,8 +26,9 @@ class Clock {
 
 class TimerWheel;
 
-// One thread's run queue. Everything that belongs to an executor (streams, timers, tasks that wait on them) is touched on its thread
-// only; `post` alone may be called from any thread. Real form: net/asio_loop.h; simulated twin: base/sim/sim_executor.h.
+// One thread's run queue. Everything that belongs to an executor (streams, timers, tasks that wait
+// on them) is touched on its thread only; `post` alone may be called from any thread. Real form:
+// net/asio_loop.h; simulated twin: base/sim/sim_executor.h.
 class Executor {
  public:
   virtual ~Executor() = default;

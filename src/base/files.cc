@@ -1,14 +1,14 @@
 #include "base/files.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace verbatim::base {
 namespace {
@@ -45,7 +45,8 @@ Status sync_directory_of(const std::string& path) {
   auto parent = std::filesystem::path(path).parent_path();
   if (parent.empty()) parent = ".";
   Fd dir(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (dir.fd < 0 || ::fsync(dir.fd) != 0) return system_error("can't sync directory", parent.string(), errno);
+  if (dir.fd < 0 || ::fsync(dir.fd) != 0)
+    return system_error("can't sync directory", parent.string(), errno);
   return {};
 }
 
@@ -64,7 +65,8 @@ class SystemAppendFile final : public AppendFile {
   }
   std::uint64_t size() const override { return size_; }
   Status truncate(std::uint64_t size) override {
-    if (::ftruncate(fd_.fd, static_cast<off_t>(size)) != 0) return system_error("can't truncate", path_, errno);
+    if (::ftruncate(fd_.fd, static_cast<off_t>(size)) != 0)
+      return system_error("can't truncate", path_, errno);
     size_ = size;
     return {};
   }
@@ -81,7 +83,9 @@ class SystemMappedFile final : public MappedFile {
   ~SystemMappedFile() override {
     if (size_ != 0) ::munmap(const_cast<void*>(data_), size_);
   }
-  std::span<const std::byte> bytes() const override { return {static_cast<const std::byte*>(data_), size_}; }
+  std::span<const std::byte> bytes() const override {
+    return {static_cast<const std::byte*>(data_), size_};
+  }
 
  private:
   const void* data_;
@@ -103,7 +107,8 @@ class SystemFiles final : public Files {
       }
       if (n == 0) return bytes;
       if (bytes.size() + static_cast<std::size_t>(n) > max_size) {
-        return error(ErrorKind::kTooLarge, path + " is larger than " + std::to_string(max_size) + " bytes");
+        return error(ErrorKind::kTooLarge,
+                     path + " is larger than " + std::to_string(max_size) + " bytes");
       }
       bytes.append(buffer, static_cast<std::size_t>(n));
     }
@@ -111,7 +116,7 @@ class SystemFiles final : public Files {
 
   Result<std::unique_ptr<MappedFile>> map(const std::string& path) override {
     Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat info {};
+    struct stat info{};
     if (file.fd < 0 || ::fstat(file.fd, &info) != 0) return system_error("can't open", path, errno);
     const auto size = static_cast<std::size_t>(info.st_size);
     void* data = size == 0 ? nullptr : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
@@ -120,9 +125,14 @@ class SystemFiles final : public Files {
   }
 
   Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) override {
+    const bool is_new = ::access(path.c_str(), F_OK) != 0;
     Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-    struct stat info {};
+    struct stat info{};
     if (file.fd < 0 || ::fstat(file.fd, &info) != 0) return system_error("can't open", path, errno);
+    // A new file's own bytes may be on disk while its name is not.
+    if (is_new) {
+      if (auto status = sync_directory_of(path); !status.ok()) return std::move(status).error();
+    }
     return std::unique_ptr<AppendFile>(
         new SystemAppendFile(std::move(file), path, static_cast<std::uint64_t>(info.st_size)));
   }
@@ -133,9 +143,11 @@ class SystemFiles final : public Files {
     Fd file(::mkostemp(temporary.data(), O_CLOEXEC));
     if (file.fd < 0) return system_error("can't create", temporary, errno);
     auto status = write_fully(file.fd, bytes, temporary);
-    if (status.ok() && ::fchmod(file.fd, 0644) != 0) status = system_error("can't chmod", temporary, errno);
+    if (status.ok() && ::fchmod(file.fd, 0644) != 0)
+      status = system_error("can't chmod", temporary, errno);
     if (status.ok() && ::fsync(file.fd) != 0) status = system_error("can't sync", temporary, errno);
-    if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) status = system_error("can't rename", path, errno);
+    if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0)
+      status = system_error("can't rename", path, errno);
     if (!status.ok()) {
       ::unlink(temporary.c_str());
       return status;
@@ -145,8 +157,18 @@ class SystemFiles final : public Files {
 
   Status make_directories(const std::string& path) override {
     std::error_code code;
+    std::vector<std::filesystem::path> created;
+    for (auto at = std::filesystem::path(path); !at.empty() && !std::filesystem::exists(at, code);
+         at = at.parent_path()) {
+      created.push_back(at);
+    }
     std::filesystem::create_directories(path, code);
-    if (code) return error(ErrorKind::kUnavailable, "can't create directory " + path + ": " + code.message());
+    if (code)
+      return error(ErrorKind::kUnavailable,
+                   "can't create directory " + path + ": " + code.message());
+    for (const auto& each : created) {
+      if (auto status = sync_directory_of(each.string()); !status.ok()) return status;
+    }
     return {};
   }
 
@@ -160,11 +182,13 @@ class SystemFiles final : public Files {
   Result<std::vector<std::string>> list(const std::string& path) override {
     std::error_code code;
     std::vector<std::string> names;
-    for (std::filesystem::directory_iterator it(path, code), end; !code && it != end; it.increment(code)) {
+    for (std::filesystem::directory_iterator it(path, code), end; !code && it != end;
+         it.increment(code)) {
       names.push_back(it->path().filename().string());
     }
     if (code) {
-      const auto kind = code == std::errc::no_such_file_or_directory ? ErrorKind::kNotFound : ErrorKind::kUnavailable;
+      const auto kind = code == std::errc::no_such_file_or_directory ? ErrorKind::kNotFound
+                                                                     : ErrorKind::kUnavailable;
       return error(kind, "can't list " + path + ": " + code.message());
     }
     std::sort(names.begin(), names.end());
@@ -174,6 +198,8 @@ class SystemFiles final : public Files {
 
 }  // namespace
 
-std::unique_ptr<Files> system_files() { return std::make_unique<SystemFiles>(); }
+std::unique_ptr<Files> system_files() {
+  return std::make_unique<SystemFiles>();
+}
 
 }  // namespace verbatim::base

@@ -15,7 +15,8 @@ namespace verbatim::base {
 class AppendFile {
  public:
   virtual ~AppendFile() = default;  // closes
-  // Appends all bytes, or fails (kUnavailable, with the system's reason) having appended a prefix at most.
+  // Appends all bytes, or fails (kUnavailable, with the system's reason) having appended a prefix
+  // at most.
   virtual Status append(std::string_view bytes) = 0;
   // Waits until what was appended survives a crash of the machine.
   virtual Status sync() = 0;
@@ -31,15 +32,18 @@ class MappedFile {
   [[nodiscard]] virtual std::span<const std::byte> bytes() const = 0;
 };
 
-// The file system. Blocking: call it at start-up or on a Worker, never on an executor's thread. Thread-safe. Real form:
-// system_files(); simulated twin: base/sim/sim_files.h (keeps everything in memory, fails on request, forgets what was not synced).
+// The file system. Blocking: call it at start-up or on a Worker, never on an executor's thread.
+// Thread-safe. Real form: system_files(); simulated twin: base/sim/sim_files.h (keeps everything in
+// memory, fails on request, forgets what was not synced).
 class Files {
  public:
   virtual ~Files() = default;
   virtual Result<std::string> read(const std::string& path, std::uint64_t max_size) = 0;
   virtual Result<std::unique_ptr<MappedFile>> map(const std::string& path) = 0;
+  // Made when missing; its name then survives a crash of the machine too.
   virtual Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) = 0;
-  // Writes a new file beside `path`, syncs it, renames it over `path`, syncs the directory: readers see the old file or the new one.
+  // Writes a new file beside `path`, syncs it, renames it over `path`, syncs the directory: readers
+  // see the old file or the new one.
   virtual Status replace(const std::string& path, std::string_view bytes) = 0;
   virtual Status make_directories(const std::string& path) = 0;
   [[nodiscard]] virtual bool exists(const std::string& path) = 0;

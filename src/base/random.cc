@@ -1,9 +1,9 @@
 #include "base/random.h"
 
-#include <openssl/rand.h>
-
 #include <bit>
 #include <cstdlib>
+
+#include <openssl/rand.h>
 
 namespace verbatim::base {
 
@@ -51,7 +51,9 @@ class SystemRandom final : public Random {
 };
 }  // namespace
 
-std::unique_ptr<Random> system_random() { return std::make_unique<SystemRandom>(); }
+std::unique_ptr<Random> system_random() {
+  return std::make_unique<SystemRandom>();
+}
 
 std::string new_hex_id(Random& random) {
   static constexpr char kDigits[] = "0123456789abcdef";
@@ -64,7 +66,8 @@ std::string new_hex_id(Random& random) {
 }
 
 std::string new_base62_id(Random& random, unsigned length) {
-  static constexpr char kDigits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  static constexpr char kDigits[] =
+      "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   std::string id;
   for (unsigned i = 0; i < length; ++i) id += kDigits[random.below(62)];
   return id;

@@ -6,7 +6,8 @@
 
 namespace verbatim::base {
 
-// Source of random bits. Thread-safe in its real form (the operating system's generator); the simulated twin is seeded.
+// Source of random bits. Thread-safe in its real form (the operating system's generator); the
+// simulated twin is seeded.
 class Random {
  public:
   virtual ~Random() = default;

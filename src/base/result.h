@@ -10,8 +10,9 @@
 
 namespace verbatim::base {
 
-// What went wrong, by who is at fault and what the caller can do. docs/design.md 6 maps kinds to statuses; that mapping lives in
-// one place (gateway/error_policy.h), nothing else turns a kind into a number.
+// What went wrong, by who is at fault and what the caller can do. docs/design.md 6 maps kinds to
+// statuses; that mapping lives in one place (gateway/error_policy.h), nothing else turns a kind
+// into a number.
 enum class ErrorKind {
   kInvalidRequest,  // the caller's request is malformed or breaks a rule
   kUnauthorized,
@@ -37,13 +38,14 @@ struct UpstreamAnswer {
 struct Error {
   ErrorKind kind = ErrorKind::kInternal;
   std::string message;
-  std::string field;                              // "messages[2].content"; empty where no field is meant
-  std::string code;                               // machine word ("context_length_exceeded"); may be empty
+  std::string field;  // "messages[2].content"; empty where no field is meant
+  std::string code;   // machine word ("context_length_exceeded"); may be empty
   std::shared_ptr<const UpstreamAnswer> upstream;  // set when the engine answered an error itself
 
   // The same error with `prefix` put before the field: callers add what they know on the way up.
   [[nodiscard]] Error within(std::string_view prefix) && {
-    field = field.empty() ? std::string(prefix) : std::string(prefix) + (field.front() == '[' ? "" : ".") + field;
+    field = field.empty() ? std::string(prefix)
+                          : std::string(prefix) + (field.front() == '[' ? "" : ".") + field;
     return std::move(*this);
   }
 };
@@ -52,14 +54,18 @@ inline Error invalid(std::string field, std::string message) {
   return Error{ErrorKind::kInvalidRequest, std::move(message), std::move(field), {}, {}};
 }
 
-inline Error error(ErrorKind kind, std::string message) { return Error{kind, std::move(message), {}, {}, {}}; }
+inline Error error(ErrorKind kind, std::string message) {
+  return Error{kind, std::move(message), {}, {}, {}};
+}
 
 // A value or an Error. Reading the side that isn't there is a bug and aborts.
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(Error error)
+      : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }

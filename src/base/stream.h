@@ -15,8 +15,8 @@
 
 namespace verbatim::base {
 
-// Where the end of one asynchronous operation is delivered: the operation calls complete() exactly once, on the executor of its
-// object, never from inside the call that started it.
+// Where the end of one asynchronous operation is delivered: the operation calls complete() exactly
+// once, on the executor of its object, never from inside the call that started it.
 class IoCompletion {
  public:
   void complete(Result<std::size_t> result) {
@@ -30,20 +30,23 @@ class IoCompletion {
   std::optional<Result<std::size_t>> result_;
 };
 
-// A connected, ordered, reliable byte stream. Belongs to one executor. At most one read and one write may be pending. Real form:
-// net/asio_network.cc (TCP, TLS); simulated twin: base/sim/sim_network.h.
+// A connected, ordered, reliable byte stream. Belongs to one executor. At most one read and one
+// write may be pending. Real form: net/asio_network.cc (TCP, TLS); simulated twin:
+// base/sim/sim_network.h.
 class ByteStream {
  public:
   // Destroying a stream with pending operations is a bug: close() and wait for them.
   virtual ~ByteStream() = default;
-  // Reads 1..into.size() bytes; completes with 0 at the end of the stream. `into` must live until then.
+  // Reads 1..into.size() bytes; completes with 0 at the end of the stream. `into` must live until
+  // then.
   virtual void start_read(std::span<char> into, IoCompletion& done) = 0;
-  // Writes all bytes of all pieces with as few system calls as possible; completes with their sum. Pieces and the array that holds
-  // them must live until then.
+  // Writes all bytes of all pieces with as few system calls as possible; completes with their sum.
+  // Pieces and the array that holds them must live until then.
   virtual void start_write(std::span<const std::string_view> pieces, IoCompletion& done) = 0;
   // No more bytes will be written; the peer reads an end of stream.
   virtual void shutdown_write() = 0;
-  // Pending operations complete with kCancelled (posted, not from inside this call). Later ones fail with kCancelled. Idempotent.
+  // Pending operations complete with kCancelled (posted, not from inside this call). Later ones
+  // fail with kCancelled. Idempotent.
   virtual void close() = 0;
   [[nodiscard]] virtual std::string peer() const = 0;  // "127.0.0.1:51234", for logs
 };
@@ -96,9 +99,11 @@ class Network {
   virtual ~Network() = default;
   // Port 0 takes a free one. `shared`: several listeners (one per thread) may hold the same port.
   enum class PortUse { kExclusive, kShared };
-  virtual Result<std::unique_ptr<Listener>> listen(const std::string& host, std::uint16_t port, PortUse use) = 0;
+  virtual Result<std::unique_ptr<Listener>> listen(const std::string& host, std::uint16_t port,
+                                                   PortUse use) = 0;
   // kUnavailable when nobody listens or the name is unknown, kTimeout past the deadline.
-  virtual Task<Result<std::unique_ptr<ByteStream>>> connect(const Endpoint& to, MonoTime deadline) = 0;
+  virtual Task<Result<std::unique_ptr<ByteStream>>> connect(const Endpoint& to,
+                                                            MonoTime deadline) = 0;
 };
 
 }  // namespace verbatim::base

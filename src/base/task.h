@@ -8,9 +8,10 @@
 
 namespace verbatim::base {
 
-// A lazy coroutine: it starts when it is awaited, and resumes its awaiter when it ends. It knows no executor; whatever it awaits
-// (a stream, a timer) resumes it on the executor that owns that object. Move-only; destroying an unfinished task destroys its frame,
-// which is only legal while nothing it awaits can still complete.
+// A lazy coroutine: it starts when it is awaited, and resumes its awaiter when it ends. It knows no
+// executor; whatever it awaits (a stream, a timer) resumes it on the executor that owns that
+// object. Move-only; destroying an unfinished task destroys its frame, which is only legal while
+// nothing it awaits can still complete.
 template <class T = void>
 class [[nodiscard]] Task;
 
@@ -100,7 +101,8 @@ inline Task<void> detail::Promise<void>::get_return_object() {
 }
 
 namespace detail {
-// A coroutine that owns itself: starts at once, frees its frame at the end. An exception that leaves it is a bug and ends the process.
+// A coroutine that owns itself: starts at once, frees its frame at the end. An exception that
+// leaves it is a bug and ends the process.
 struct Detached {
   struct promise_type {
     Detached get_return_object() const noexcept { return {}; }
@@ -112,7 +114,8 @@ struct Detached {
 };
 }  // namespace detail
 
-// Runs `task` to its end without an awaiter. It starts at once, on the calling thread, and owns itself.
+// Runs `task` to its end without an awaiter. It starts at once, on the calling thread, and owns
+// itself.
 inline void spawn(Task<void> task) {
   [](Task<void> t) -> detail::Detached { co_await std::move(t); }(std::move(task));
 }

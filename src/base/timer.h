@@ -11,8 +11,8 @@ namespace verbatim::base {
 
 class TimerWheel;
 
-// One timer. Armed again it moves; destroyed it is cancelled. Belongs to one executor; the callback runs on its thread and may destroy
-// the timer.
+// One timer. Armed again it moves; destroyed it is cancelled. Belongs to one executor; the callback
+// runs on its thread and may destroy the timer.
 class Timer {
  public:
   Timer() = default;
@@ -20,9 +20,11 @@ class Timer {
   Timer& operator=(const Timer&) = delete;
   ~Timer() { cancel(); }
 
-  // Fires once at or after `deadline`, never before it, at most one tick (kTick) late plus the executor's own delay.
+  // Fires once at or after `deadline`, never before it, at most one tick (kTick) late plus the
+  // executor's own delay.
   void arm(TimerWheel& wheel, MonoTime deadline, std::function<void()> action);
-  // Moves the deadline of an armed timer, keeping its action. Cheap (no search): connections do it for every read.
+  // Moves the deadline of an armed timer, keeping its action. Cheap (no search): connections do it
+  // for every read.
   void move(MonoTime deadline);
   void cancel();
   [[nodiscard]] bool armed() const { return wheel_ != nullptr; }
@@ -37,8 +39,8 @@ class Timer {
   std::function<void()> action_;
 };
 
-// A hashed wheel: arm and cancel are O(1), a tick costs what is in its slot. One per executor. The executor calls advance() and asks
-// next_deadline() to know how long it may sleep.
+// A hashed wheel: arm and cancel are O(1), a tick costs what is in its slot. One per executor. The
+// executor calls advance() and asks next_deadline() to know how long it may sleep.
 class TimerWheel {
  public:
   static constexpr std::int64_t kTick = 1000;  // µs
@@ -50,7 +52,8 @@ class TimerWheel {
 
   // Fires everything due at `now`, in order of its tick, timers of one tick in the order of arming.
   void advance(MonoTime now);
-  // A lower bound of the next deadline (the wheel may wake early, never late); kNever when nothing is armed.
+  // A lower bound of the next deadline (the wheel may wake early, never late); kNever when nothing
+  // is armed.
   [[nodiscard]] MonoTime next_deadline() const;
   // Called when a timer is armed earlier than the bound last given by next_deadline().
   void on_earlier(std::function<void()> wake) { wake_ = std::move(wake); }
@@ -64,8 +67,12 @@ class TimerWheel {
   };
   void insert(Timer& timer);
   void remove(Timer& timer);
+  void append(unsigned slot, Timer& timer);
+  // The first tick behind now_tick_ whose slot holds a timer; UINT64_MAX when none is armed.
+  [[nodiscard]] std::uint64_t next_used_tick() const;
+  void collect_due(Slot& slot);
 
-  std::array<Slot, kSlots> slots_{};
+  std::array<Slot, kSlots + 1> slots_{};  // the last holds what fires now
   std::array<std::uint64_t, kSlots / 64> used_{};
   std::uint64_t now_tick_;
   mutable std::uint64_t promised_ = UINT64_MAX;
@@ -88,7 +95,11 @@ class SleepAwaiter {
   MonoTime until_;
   Timer timer_;
 };
-inline SleepAwaiter sleep_until(Executor& e, MonoTime t) { return {e, t}; }
-inline SleepAwaiter sleep_for(Executor& e, Duration d) { return {e, e.clock().now() + d}; }
+inline SleepAwaiter sleep_until(Executor& e, MonoTime t) {
+  return {e, t};
+}
+inline SleepAwaiter sleep_for(Executor& e, Duration d) {
+  return {e, e.clock().now() + d};
+}
 
 }  // namespace verbatim::base

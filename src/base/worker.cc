@@ -1,11 +1,11 @@
 #include "base/worker.h"
 
-#include <pthread.h>
-
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <thread>
+
+#include <pthread.h>
 
 namespace verbatim::base {
 namespace {
@@ -54,6 +54,8 @@ class ThreadWorker final : public Worker {
 
 }  // namespace
 
-std::unique_ptr<Worker> thread_worker(const char* name) { return std::make_unique<ThreadWorker>(name); }
+std::unique_ptr<Worker> thread_worker(const char* name) {
+  return std::make_unique<ThreadWorker>(name);
+}
 
 }  // namespace verbatim::base

@@ -10,8 +10,8 @@
 
 namespace verbatim::base {
 
-// One background thread for blocking work (files, fsync). Jobs run in order. Thread-safe. The simulated twin runs jobs on its executor
-// after a seeded delay.
+// One background thread for blocking work (files, fsync). Jobs run in order. Thread-safe. The
+// simulated twin runs jobs on its executor after a seeded delay.
 class Worker {
  public:
   virtual ~Worker() = default;  // runs what is queued, then joins
@@ -20,12 +20,14 @@ class Worker {
 
 std::unique_ptr<Worker> thread_worker(const char* name);
 
-// co_await run_on(worker, executor, f): runs f on the worker, resumes on the executor with its value.
+// co_await run_on(worker, executor, f): runs f on the worker, resumes on the executor with its
+// value.
 template <class F>
 class WorkerCall {
  public:
   using Value = std::invoke_result_t<F&>;
-  WorkerCall(Worker& worker, Executor& executor, F f) : worker_(worker), executor_(executor), f_(std::move(f)) {}
+  WorkerCall(Worker& worker, Executor& executor, F f)
+      : worker_(worker), executor_(executor), f_(std::move(f)) {}
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> h) {
     worker_.run([this, h] {
