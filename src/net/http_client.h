@@ -37,6 +37,7 @@ struct ClientRequest {
 };
 
 struct ClientOptions {
+  std::string user_agent = "verbatim";  // left out where the request brings its own
   HttpLimits limits;
   std::size_t max_connections_per_host = 1024;  // over it: kUnavailable, code "connection_limit"
   std::size_t max_idle_per_host = 256;

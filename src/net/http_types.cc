@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdio>
 
 namespace verbatim::net {
 namespace {
@@ -40,6 +42,24 @@ bool is_field_value(std::string_view text) {
     const auto u = static_cast<unsigned char>(c);
     return u == '\t' || (u >= 0x20 && u != 0x7f);
   });
+}
+
+std::string http_date(std::int64_t unix_seconds) {
+  static constexpr const char* kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  static constexpr const char* kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                            "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const std::chrono::sys_seconds at{std::chrono::seconds(unix_seconds)};
+  const auto midnight = std::chrono::floor<std::chrono::days>(at);
+  const std::chrono::year_month_day day(midnight);
+  const std::chrono::hh_mm_ss time(at - midnight);
+  char text[64];
+  const int n = std::snprintf(
+      text, sizeof text, "%s, %02u %s %04d %02d:%02d:%02d GMT",
+      kDays[std::chrono::weekday(midnight).c_encoding()], static_cast<unsigned>(day.day()),
+      kMonths[static_cast<unsigned>(day.month()) - 1], static_cast<int>(day.year()),
+      static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
+      static_cast<int>(time.seconds().count()));
+  return {text, static_cast<std::size_t>(n)};
 }
 
 Headers::Entry Headers::append(std::string_view name, std::string_view value) {

@@ -99,6 +99,8 @@ struct HttpFailure {
 [[nodiscard]] bool equals_ignoring_case(std::string_view a, std::string_view b);
 // "Not Found"; "" for unknown ones.
 [[nodiscard]] std::string_view status_text(int status);
+// "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110 5.6.7) of seconds since the Unix epoch.
+[[nodiscard]] std::string http_date(std::int64_t unix_seconds);
 // RFC 9110 5.6.2.
 [[nodiscard]] bool is_token(std::string_view text);
 // No control characters but tab: may stand in a header field's value.

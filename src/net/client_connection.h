@@ -1,0 +1,70 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/timer.h"
+#include "net/http_client.h"
+#include "net/http_parser.h"
+#include "net/read_pump.h"
+
+namespace verbatim::net {
+
+// One connection to a server, for one exchange at a time. Owned by the response that reads from it,
+// or by the pool while idle. Ended by ClientPool::retire() only, because reads under way must end
+// first.
+class ClientConnection final : ReadPump::Observer {
+ public:
+  ClientConnection(ClientPool& pool, base::Executor& executor,
+                   std::unique_ptr<base::ByteStream> stream, const base::Endpoint& endpoint,
+                   const HttpLimits& limits);
+  ClientConnection(const ClientConnection&) = delete;
+
+  // Sends the request and reads the head of the response.
+  base::Task<base::Status> exchange(const ClientRequest& request, std::string_view user_agent,
+                                    base::MonoTime deadline);
+  base::Task<base::Result<std::string_view>> read(base::MonoTime deadline);
+  void close();
+
+  // After a failed exchange: the server closed a kept connection without a byte of answer.
+  [[nodiscard]] bool stale() const {
+    return exchanges_ > 1 && !parser_.started() && !timed_out_ && !closed_;
+  }
+  // The response was read to its end and another request may follow.
+  [[nodiscard]] bool reusable() const;
+  [[nodiscard]] bool dead() const { return closed_ || pump_.ended() || !pump_.data().empty(); }
+  void become_idle(base::Duration timeout);
+  void leave_idle();
+
+  [[nodiscard]] const ResponseParser& parser() const { return parser_; }
+  [[nodiscard]] const base::Endpoint& endpoint() const { return endpoint_; }
+  [[nodiscard]] ClientPool& pool() const { return pool_; }
+  [[nodiscard]] ReadPump& pump() { return pump_; }
+
+ private:
+  base::Status build_head(const ClientRequest& request, std::string_view user_agent);
+  base::Task<base::Status> read_head();
+  [[nodiscard]] base::Error why_ended(const char* otherwise, const char* code) const;
+  void set_deadline(base::MonoTime deadline);
+  void on_stream_end() override;
+
+  ClientPool& pool_;
+  base::Executor& executor_;
+  const base::Endpoint endpoint_;
+  std::unique_ptr<base::ByteStream> stream_;
+  ReadPump pump_;
+  ResponseParser parser_;
+  base::Timer timer_;
+  std::string head_;
+  std::vector<std::string_view> pieces_;
+  std::size_t held_ = 0;  // bytes of the pump that the caller still looks at
+  unsigned exchanges_ = 0;
+  bool idle_ = false;
+  bool closed_ = false;
+  bool timed_out_ = false;
+  bool written_ = false;
+};
+
+}  // namespace verbatim::net

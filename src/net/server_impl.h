@@ -1,0 +1,49 @@
+#pragma once
+
+#include <coroutine>
+#include <string>
+#include <vector>
+
+#include "net/http_server.h"
+#include "net/server_connection.h"
+
+namespace verbatim::net {
+
+class HttpServer::Impl {
+ public:
+  Impl(base::Runtime& rt, Handler h, ServerOptions o)
+      : runtime(rt), handler(std::move(h)), options(std::move(o)) {}
+  ~Impl();
+
+  base::Result<std::uint16_t> start(const std::string& host, std::uint16_t port,
+                                    base::Network::PortUse use);
+  base::Task<void> drain(base::MonoTime deadline);
+  void add(ServerConnection& connection);
+  void remove(ServerConnection& connection);
+  // "Server: ...\r\nDate: ...\r\n", made once a second.
+  [[nodiscard]] std::string_view standard_fields();
+
+  base::Runtime& runtime;
+  Handler handler;
+  ServerOptions options;
+  bool draining = false;
+  std::size_t serving = 0;
+  std::size_t refusing = 0;
+
+ private:
+  base::Task<void> accept_loop();
+  void take(std::unique_ptr<base::ByteStream> stream);
+  void abort_all(const char* reason);
+  void wake_when_empty();
+
+  std::unique_ptr<base::Listener> listener_;
+  bool accepting_ = false;
+  ServerConnection* first_ = nullptr;
+  std::vector<std::coroutine_handle<>> drainers_;
+  std::string standard_fields_;
+  std::int64_t standard_second_ = -1;
+
+  friend struct UntilEmpty;
+};
+
+}  // namespace verbatim::net
