@@ -17,6 +17,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(verbatim_flags INTERFACE -Wno-maybe-uninitialized -Wno-restrict -Wno-dangling-pointer
     -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-free-nonheap-object)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # libstdc++ 12 calls its own deprecated std::get_temporary_buffer in std::stable_sort.
+  target_compile_options(verbatim_flags INTERFACE -Wno-deprecated-declarations)
+endif()
 if(VERBATIM_SANITIZE)
   target_compile_options(verbatim_flags INTERFACE -fsanitize=${VERBATIM_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)

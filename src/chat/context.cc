@@ -23,26 +23,31 @@ constexpr SourceId kFields = 8;
 using Entries = std::vector<std::pair<std::string, Value>>;
 
 std::string place(std::size_t message, std::size_t call) {
-  return "messages[" + std::to_string(message) + "].tool_calls[" + std::to_string(call) + "].function.arguments";
+  return "messages[" + std::to_string(message) + "].tool_calls[" + std::to_string(call) +
+         "].function.arguments";
 }
 
-Result<Value> arguments_value(const message::ToolCall& call, const Family& family, SourceId source, const std::string& field) {
+Result<Value> arguments_value(const message::ToolCall& call, const Family& family, SourceId source,
+                              const std::string& field) {
   if (family.arguments == Family::Arguments::kString) return Value::string(call.arguments, source);
   // "" is what clients send for a call without arguments.
   if (call.arguments.empty()) return Value::dict(Entries{}, source);
   auto doc = json::Document::parse(call.arguments);
-  if (!doc) return invalid(field, "expected JSON, found text that is none (" + doc.error().message + ")");
+  if (!doc)
+    return invalid(field, "expected JSON, found text that is none (" + doc.error().message + ")");
   return Value::from_json(doc->root(), source);
 }
 
-Result<Value> calls_value(const Message& message, const Family& family, std::uint32_t at, std::size_t first) {
+Result<Value> calls_value(const Message& message, const Family& family, std::uint32_t at,
+                          std::size_t first) {
   const auto id = [&](Field field) { return source_id({SpanSource::kMessage, at, field}); };
   std::vector<Value> calls;
   for (std::size_t i = 0; i < message.tool_calls.size(); ++i) {
     const auto& call = message.tool_calls[i];
     auto arguments = arguments_value(call, family, id(Field::kCallArguments), place(first + at, i));
     if (!arguments) return std::move(arguments).error();
-    Entries function{{"name", Value::string(call.name, id(Field::kCallName))}, {"arguments", std::move(*arguments)}};
+    Entries function{{"name", Value::string(call.name, id(Field::kCallName))},
+                     {"arguments", std::move(*arguments)}};
     Entries entry;
     if (!call.id.empty()) entry.emplace_back("id", Value::string(call.id, id(Field::kCallId)));
     entry.emplace_back("type", Value::string("function"));
@@ -52,22 +57,26 @@ Result<Value> calls_value(const Message& message, const Family& family, std::uin
   return Value::list(std::move(calls));
 }
 
-Result<Value> message_value(const Message& message, const Family& family, std::uint32_t at, std::size_t first) {
+Result<Value> message_value(const Message& message, const Family& family, std::uint32_t at,
+                            std::size_t first) {
   const auto id = [&](Field field) { return source_id({SpanSource::kMessage, at, field}); };
   Entries entries;
   entries.emplace_back("role", Value::string(std::string(message::name(message.role))));
   entries.emplace_back("content", Value::string(message.text, id(Field::kText)));
   if (message.reasoning && !message.reasoning->empty()) {
     const Value reasoning = Value::string(*message.reasoning, id(Field::kReasoning));
-    for (const char* name : {"reasoning_content", "reasoning", "thinking"}) entries.emplace_back(name, reasoning);
+    for (const char* name : {"reasoning_content", "reasoning", "thinking"})
+      entries.emplace_back(name, reasoning);
   }
   if (!message.tool_calls.empty()) {
     auto calls = calls_value(message, family, at, first);
     if (!calls) return std::move(calls).error();
     entries.emplace_back("tool_calls", std::move(*calls));
   }
-  if (!message.tool_call_id.empty()) entries.emplace_back("tool_call_id", Value::string(message.tool_call_id, id(Field::kCallId)));
-  if (!message.name.empty()) entries.emplace_back("name", Value::string(message.name, id(Field::kName)));
+  if (!message.tool_call_id.empty())
+    entries.emplace_back("tool_call_id", Value::string(message.tool_call_id, id(Field::kCallId)));
+  if (!message.name.empty())
+    entries.emplace_back("name", Value::string(message.name, id(Field::kName)));
   for (const auto& [name, raw] : message.unknown) {
     auto doc = json::Document::parse(raw);
     if (doc) entries.emplace_back(name, Value::from_json(doc->root(), id(Field::kOther)));
@@ -79,10 +88,14 @@ Result<Value> message_value(const Message& message, const Family& family, std::u
 
 SourceId source_id(const Source& source) {
   switch (source.kind) {
-    case SpanSource::kTools: return kToolsId;
-    case SpanSource::kArguments: return kArgumentsId;
-    case SpanSource::kMessage: return kFirstMessageId + source.message * kFields + static_cast<SourceId>(source.field);
-    default: return jinja::kTemplate;
+    case SpanSource::kTools:
+      return kToolsId;
+    case SpanSource::kArguments:
+      return kArgumentsId;
+    case SpanSource::kMessage:
+      return kFirstMessageId + source.message * kFields + static_cast<SourceId>(source.field);
+    default:
+      return jinja::kTemplate;
   }
 }
 
@@ -90,7 +103,8 @@ Source source_of(SourceId id) {
   if (id == kToolsId) return {SpanSource::kTools};
   if (id == kArgumentsId) return {SpanSource::kArguments};
   if (id < kFirstMessageId) return {};
-  return {SpanSource::kMessage, (id - kFirstMessageId) / kFields, static_cast<Field>((id - kFirstMessageId) % kFields)};
+  return {SpanSource::kMessage, (id - kFirstMessageId) / kFields,
+          static_cast<Field>((id - kFirstMessageId) % kFields)};
 }
 
 Status normalise(std::vector<Message>& messages, const Family& family) {
@@ -98,14 +112,16 @@ Status normalise(std::vector<Message>& messages, const Family& family) {
     if (messages[i].role != message::Role::kDeveloper) continue;
     if (family.developer == Family::Developer::kRefuse) {
       return invalid("messages[" + std::to_string(i) + "].role",
-                     "found \"developer\", which the chat template of family " + family.name + " can't express; use \"system\"");
+                     "found \"developer\", which the chat template of family " + family.name +
+                         " can't express; use \"system\"");
     }
     messages[i].role = message::Role::kSystem;
   }
   return {};
 }
 
-Result<Value> message_list(std::span<const Message> messages, const Family& family, std::size_t first) {
+Result<Value> message_list(std::span<const Message> messages, const Family& family,
+                           std::size_t first) {
   std::vector<Value> list;
   list.reserve(messages.size());
   for (std::size_t i = 0; i < messages.size(); ++i) {
@@ -116,9 +132,11 @@ Result<Value> message_list(std::span<const Message> messages, const Family& fami
   return Value::list(std::move(list));
 }
 
-Result<Value> template_context(Value messages, const TemplateInputs& inputs,
-                               std::span<const std::pair<std::string, std::string>> special_tokens) {
-  static constexpr std::array<std::string_view, 4> kOurs{"messages", "tools", "documents", "add_generation_prompt"};
+Result<Value> template_context(
+    Value messages, const TemplateInputs& inputs,
+    std::span<const std::pair<std::string, std::string>> special_tokens) {
+  static constexpr std::array<std::string_view, 4> kOurs{"messages", "tools", "documents",
+                                                         "add_generation_prompt"};
   Entries entries;
   for (const auto& [name, text] : special_tokens) entries.emplace_back(name, Value::string(text));
   entries.emplace_back("messages", std::move(messages));
@@ -136,7 +154,8 @@ Result<Value> template_context(Value messages, const TemplateInputs& inputs,
     for (const auto member : *inputs.arguments) {
       const std::string name = member.name();
       if (std::find(kOurs.begin(), kOurs.end(), name) != kOurs.end()) {
-        return invalid("chat_template_kwargs." + name, "\"" + name + "\" is set by the gateway and can't be given here");
+        return invalid("chat_template_kwargs." + name,
+                       "\"" + name + "\" is set by the gateway and can't be given here");
       }
       entries.emplace_back(name, Value::from_json(member.value, kArgumentsId));
     }

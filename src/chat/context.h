@@ -30,18 +30,20 @@ struct TemplateInputs {
   bool generation_prompt = true;
 };
 
-// Messages as the family's template wants them (docs/design.md 5, "Nothing vanishes"): developer messages mapped or refused.
-// Error: kInvalidRequest naming the message.
+// Messages as the family's template wants them (docs/design.md 5, "Nothing vanishes"): developer
+// messages mapped or refused. Error: kInvalidRequest naming the message.
 base::Status normalise(std::vector<message::Message>& messages, const Family& family);
 
-// The value of `messages` for the template: what transformers 5 hands over (null fields left out, reasoning under all three names).
-// `first` is the number of messages[0] in error texts. Error: kInvalidRequest naming arguments that are not JSON where the template needs
-// their value.
-base::Result<jinja::Value> message_list(std::span<const message::Message> messages, const Family& family, std::size_t first);
+// The value of `messages` for the template: what transformers 5 hands over (null fields left out,
+// reasoning under all three names). `first` is the number of messages[0] in error texts. Error:
+// kInvalidRequest naming arguments that are not JSON where the template needs their value.
+base::Result<jinja::Value> message_list(std::span<const message::Message> messages,
+                                        const Family& family, std::size_t first);
 
-// The whole context. `special_tokens` are (name, text) such as ("bos_token", "<s>"). Error: kInvalidRequest naming an argument that is
-// not the caller's to set.
-base::Result<jinja::Value> template_context(jinja::Value messages, const TemplateInputs& inputs,
-                                            std::span<const std::pair<std::string, std::string>> special_tokens);
+// The whole context. `special_tokens` are (name, text) such as ("bos_token", "<s>"). Error:
+// kInvalidRequest naming an argument that is not the caller's to set.
+base::Result<jinja::Value> template_context(
+    jinja::Value messages, const TemplateInputs& inputs,
+    std::span<const std::pair<std::string, std::string>> special_tokens);
 
 }  // namespace verbatim::chat

@@ -62,7 +62,9 @@ class Reader {
   }
 
   void fail(std::string_view key, std::string message) {
-    if (!error_) error_ = invalid(path_ + std::string(key), "family file, " + path_ + std::string(key) + ": " + std::move(message));
+    if (!error_)
+      error_ = invalid(path_ + std::string(key),
+                       "family file, " + path_ + std::string(key) + ": " + std::move(message));
   }
   [[nodiscard]] const std::optional<base::Error>& error() const { return error_; }
   [[nodiscard]] json::Value value() const { return object_; }
@@ -84,36 +86,44 @@ std::vector<Family::Base> read_bases(Reader& reader, std::string_view key) {
       constexpr std::string_view kWith = "+reasoning";
       const bool reasoning = word.ends_with(kWith);
       if (reasoning) word.resize(word.size() - kWith.size());
-      if (word != "system" && word != "user" && word != "assistant") reader.fail(key, "unknown role \"" + word + "\"");
+      if (word != "system" && word != "user" && word != "assistant")
+        reader.fail(key, "unknown role \"" + word + "\"");
       base.push_back({std::move(word), reasoning});
     }
-    if (base.empty() || base.back().role != "assistant") reader.fail(key, "a base ends with an assistant");
+    if (base.empty() || base.back().role != "assistant")
+      reader.fail(key, "a base ends with an assistant");
     bases.push_back(std::move(base));
   }
   return bases;
 }
 
-std::optional<std::string> optional_string(const std::optional<Reader>& reader, std::string_view key) {
+std::optional<std::string> optional_string(const std::optional<Reader>& reader,
+                                           std::string_view key) {
   if (!reader) return std::nullopt;
   const auto value = reader->value().get(key);
   if (!value || !value->is_string()) return std::nullopt;
   return value->string();
 }
 
-bool fits(const Family& family, const tokenizer::Tokenizer& tokenizer, std::string_view chat_template) {
-  const bool text = std::all_of(family.template_contains.begin(), family.template_contains.end(), [&](const std::string& part) {
-    return chat_template.find(part) != std::string_view::npos;
-  });
-  return text && std::all_of(family.added_tokens.begin(), family.added_tokens.end(),
-                             [&](const std::string& token) { return tokenizer.added(token) != nullptr; });
+bool fits(const Family& family, const tokenizer::Tokenizer& tokenizer,
+          std::string_view chat_template) {
+  const bool text = std::all_of(
+      family.template_contains.begin(), family.template_contains.end(),
+      [&](const std::string& part) { return chat_template.find(part) != std::string_view::npos; });
+  return text &&
+         std::all_of(family.added_tokens.begin(), family.added_tokens.end(),
+                     [&](const std::string& token) { return tokenizer.added(token) != nullptr; });
 }
 
 }  // namespace
 
-bool Family::cuts(std::string_view field) const { return std::find(cut.begin(), cut.end(), field) != cut.end(); }
+bool Family::cuts(std::string_view field) const {
+  return std::find(cut.begin(), cut.end(), field) != cut.end();
+}
 
 bool Family::opener_only(std::string_view argument) const {
-  return std::find(opener_arguments.begin(), opener_arguments.end(), argument) != opener_arguments.end();
+  return std::find(opener_arguments.begin(), opener_arguments.end(), argument) !=
+         opener_arguments.end();
 }
 
 Result<Family> parse_family(std::string_view json) {
@@ -131,10 +141,13 @@ Result<Family> parse_family(std::string_view json) {
     r.fail("recognise", "missing");
   }
   f.grammar = r.string("grammar", true);
-  f.arguments = r.word<Family::Arguments>("arguments", {{"object", Family::Arguments::kObject}, {"string", Family::Arguments::kString}});
-  f.developer = r.word<Family::Developer>("developer", {{"refuse", Family::Developer::kRefuse}, {"system", Family::Developer::kSystem}});
-  f.boundary = r.word<Family::Boundary>(
-      "boundary", {{"after_close", Family::Boundary::kAfterClose}, {"next_opener", Family::Boundary::kNextOpener}});
+  f.arguments = r.word<Family::Arguments>("arguments", {{"object", Family::Arguments::kObject},
+                                                        {"string", Family::Arguments::kString}});
+  f.developer = r.word<Family::Developer>("developer", {{"refuse", Family::Developer::kRefuse},
+                                                        {"system", Family::Developer::kSystem}});
+  f.boundary =
+      r.word<Family::Boundary>("boundary", {{"after_close", Family::Boundary::kAfterClose},
+                                            {"next_opener", Family::Boundary::kNextOpener}});
   f.close = r.string("close", f.boundary == Family::Boundary::kAfterClose);
   f.stop = r.strings("stop");
   f.message_openers = r.strings("message_openers");
@@ -172,16 +185,20 @@ const std::vector<Family>& families() {
   return kFamilies;
 }
 
-Result<Family> recognise_family(const tokenizer::Tokenizer& tokenizer, std::string_view chat_template) {
+Result<Family> recognise_family(const tokenizer::Tokenizer& tokenizer,
+                                std::string_view chat_template) {
   std::vector<const Family*> found;
   for (const auto& family : families()) {
     if (fits(family, tokenizer, chat_template)) found.push_back(&family);
   }
   if (found.size() == 1) return *found.front();
-  std::string message = found.empty() ? "the chat template and tokenizer belong to no family this build knows; known are:"
-                                      : "the chat template and tokenizer fit more than one family:";
+  std::string message =
+      found.empty()
+          ? "the chat template and tokenizer belong to no family this build knows; known are:"
+          : "the chat template and tokenizer fit more than one family:";
   for (const auto& family : families()) {
-    const bool listed = found.empty() || std::find(found.begin(), found.end(), &family) != found.end();
+    const bool listed =
+        found.empty() || std::find(found.begin(), found.end(), &family) != found.end();
     if (listed) message += " " + family.name + " (" + family.about + ");";
   }
   message.back() = '.';

@@ -38,10 +38,12 @@ std::vector<std::vector<Message>> histories() {
   return {{system, user, assistant("an answer", false, false)},
           {system, user, assistant("let me see", true, true)},
           {user, assistant("", true, true), tool("a result"), assistant("so it is", true, false)},
-          {user, assistant("first", true, false), make(Role::kUser, "go on"), assistant("let me look", false, true)}};
+          {user, assistant("first", true, false), make(Role::kUser, "go on"),
+           assistant("let me look", false, true)}};
 }
 
-// Suffixes of one class. Those that begin with a tool message fit histories that end with a call, the others all.
+// Suffixes of one class. Those that begin with a tool message fit histories that end with a call,
+// the others all.
 std::vector<std::vector<Message>> suffixes(unsigned suffix_class, const Family& family) {
   const Message user = make(Role::kUser, "next question");
   const Message system = make(Role::kSystem, "a notice");
@@ -51,16 +53,25 @@ std::vector<std::vector<Message>> suffixes(unsigned suffix_class, const Family& 
   switch (suffix_class) {
     case 0: {
       std::vector<std::vector<Message>> list{{result}, {result, result}};
-      if (!family.not_a_query_start.empty()) list.push_back({make(Role::kUser, family.not_a_query_start + "data" + family.not_a_query_end)});
+      if (!family.not_a_query_start.empty())
+        list.push_back(
+            {make(Role::kUser, family.not_a_query_start + "data" + family.not_a_query_end)});
       return list;
     }
-    case 1: return {{user}, {user, user}, {result, user}, {result, user, result}};
-    case 2: return {{result, called, result}, {result, inserted, result}};
-    case 3: return {{user, inserted, user}, {user, called, result}, {result, inserted, user}};
-    case 4: return {{system}, {result, system}, {system, result}};
-    case 5: return {{system, user}, {user, system}, {result, system, user}};
-    case 6: return {{result, called, result, system}, {system, result, called, result}};
-    default: return {{user, inserted, system, user}, {system, user, called, result}};
+    case 1:
+      return {{user}, {user, user}, {result, user}, {result, user, result}};
+    case 2:
+      return {{result, called, result}, {result, inserted, result}};
+    case 3:
+      return {{user, inserted, user}, {user, called, result}, {result, inserted, user}};
+    case 4:
+      return {{system}, {result, system}, {system, result}};
+    case 5:
+      return {{system, user}, {user, system}, {result, system, user}};
+    case 6:
+      return {{result, called, result, system}, {system, result, called, result}};
+    default:
+      return {{user, inserted, system, user}, {system, user, called, result}};
   }
 }
 
@@ -75,9 +86,12 @@ constexpr std::array<const char*, 8> kClassNames{"tool results",
 
 }  // namespace
 
-bool Renderer::proves_on(const Family::Base& base, bool with_tools, std::span<const Message> history,
-                         std::span<const Message> suffix, const std::string& arguments) const {
-  const message::Tool declared{"look_up", R"({"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}})"};
+bool Renderer::proves_on(const Family::Base& base, bool with_tools,
+                         std::span<const Message> history, std::span<const Message> suffix,
+                         const std::string& arguments) const {
+  const message::Tool declared{
+      "look_up",
+      R"({"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}})"};
   auto parsed = json::Document::parse(arguments);
   TemplateInputs inputs;
   inputs.tools = {&declared, 1};
@@ -95,7 +109,8 @@ bool Renderer::proves_on(const Family::Base& base, bool with_tools, std::span<co
 
 bool Renderer::proves(const Family::Base& base, bool with_tools, unsigned suffix_class) const {
   std::vector<std::string> argument_sets{"{}"};
-  for (const auto& name : family_.opener_arguments) argument_sets.push_back("{\"" + name + "\": false}");
+  for (const auto& name : family_.opener_arguments)
+    argument_sets.push_back("{\"" + name + "\": false}");
   for (const auto& suffix : suffixes(suffix_class, family_)) {
     for (const auto& history : histories()) {
       if (suffix.front().role == Role::kTool && history.back().tool_calls.empty()) continue;
@@ -112,7 +127,8 @@ void Renderer::prove_classes() {
     const bool query = (suffix_class & 1) != 0;
     for (const bool with_tools : {false, true}) {
       for (const auto& base : query ? family_.query_bases : family_.no_query_bases) {
-        if (proved_[suffix_class].base == nullptr && proves(base, with_tools, suffix_class)) proved_[suffix_class] = {&base, with_tools};
+        if (proved_[suffix_class].base == nullptr && proves(base, with_tools, suffix_class))
+          proved_[suffix_class] = {&base, with_tools};
       }
     }
   }
@@ -126,7 +142,8 @@ std::string Renderer::describe_classes() const {
     if (!list.empty()) list += "; ";
     list += kClassNames[i];
   }
-  return "appendable: " + (yes.empty() ? "nothing" : yes) + (no.empty() ? "" : ". Not appendable: " + no);
+  return "appendable: " + (yes.empty() ? "nothing" : yes) +
+         (no.empty() ? "" : ". Not appendable: " + no);
 }
 
 }  // namespace verbatim::chat

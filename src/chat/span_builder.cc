@@ -24,7 +24,8 @@ void append(std::vector<TokenSpan>& spans, TokenSpan span) {
 }
 
 // One span per id, sources only.
-std::vector<TokenSpan> sources(const jinja::Text& text, std::span<const std::uint32_t> begins, const SpanRules& rules) {
+std::vector<TokenSpan> sources(const jinja::Text& text, std::span<const std::uint32_t> begins,
+                               const SpanRules& rules) {
   std::vector<TokenSpan> spans;
   spans.reserve(begins.size());
   std::size_t run = 0;
@@ -46,9 +47,11 @@ std::vector<TokenSpan> sources(const jinja::Text& text, std::span<const std::uin
 }
 
 // Tells for template ids which message they introduce or close.
-void attribute_template(std::vector<TokenSpan>& spans, const TokenIds& ids, const SpanRules& rules) {
+void attribute_template(std::vector<TokenSpan>& spans, const TokenIds& ids,
+                        const SpanRules& rules) {
   std::uint32_t current = TokenSpan::kNoMessage;
-  std::size_t pending = 0;  // template ids from here to the next message's first id are that message's
+  std::size_t pending =
+      0;  // template ids from here to the next message's first id are that message's
   bool waiting = true;
   for (std::size_t i = 0; i < spans.size(); ++i) {
     TokenSpan& span = spans[i];
@@ -63,7 +66,8 @@ void attribute_template(std::vector<TokenSpan>& spans, const TokenIds& ids, cons
       continue;
     }
     if (span.source != SpanSource::kTemplate) continue;
-    const bool opens = std::find(rules.message_openers.begin(), rules.message_openers.end(), ids[i]) != rules.message_openers.end();
+    const bool opens = std::find(rules.message_openers.begin(), rules.message_openers.end(),
+                                 ids[i]) != rules.message_openers.end();
     if (!waiting && opens) {
       waiting = true;
       pending = i;
@@ -80,13 +84,15 @@ void attribute_template(std::vector<TokenSpan>& spans, const TokenIds& ids, cons
 
 std::size_t find_opener(const jinja::Text& text, std::string_view opener) {
   std::size_t tail = text.bytes.size();
-  for (auto run = text.runs.rbegin(); run != text.runs.rend() && run->source == jinja::kTemplate; ++run) tail -= run->size;
+  for (auto run = text.runs.rbegin(); run != text.runs.rend() && run->source == jinja::kTemplate;
+       ++run)
+    tail -= run->size;
   const auto at = text.bytes.rfind(opener);
   return at == std::string::npos || at < tail ? text.bytes.size() : at;
 }
 
-std::vector<TokenSpan> build_spans(const jinja::Text& text, const TokenIds& ids, std::span<const std::uint32_t> begins,
-                                   const SpanRules& rules) {
+std::vector<TokenSpan> build_spans(const jinja::Text& text, const TokenIds& ids,
+                                   std::span<const std::uint32_t> begins, const SpanRules& rules) {
   auto single = sources(text, begins, rules);
   attribute_template(single, ids, rules);
   std::vector<TokenSpan> spans;
@@ -94,10 +100,12 @@ std::vector<TokenSpan> build_spans(const jinja::Text& text, const TokenIds& ids,
   return spans;
 }
 
-void mark_boundary(const TokenIds& ids, std::vector<TokenSpan>& spans, const tokenizer::Tokenizer& tokenizer) {
+void mark_boundary(const TokenIds& ids, std::vector<TokenSpan>& spans,
+                   const tokenizer::Tokenizer& tokenizer) {
   std::uint32_t count = 0;
   while (count < ids.size() && tokenizer.added(ids[count]) == nullptr) ++count;
-  if (count == 0 || spans.front().source != SpanSource::kTemplate || spans.front().count < count) return;
+  if (count == 0 || spans.front().source != SpanSource::kTemplate || spans.front().count < count)
+    return;
   spans.front().count -= count;
   if (spans.front().count == 0) spans.erase(spans.begin());
   spans.insert(spans.begin(), TokenSpan{count, SpanSource::kBoundary});

@@ -23,7 +23,8 @@ void write_message(json::Writer& w, const message::Message& message) {
   if (!message.name.empty()) w.field("name", message.name);
   if (!message.tool_call_id.empty()) w.field("tool_call_id", message.tool_call_id);
   w.key("calls").begin_array();
-  for (const auto& call : message.tool_calls) w.string(call.id).string(call.name).string(call.arguments);
+  for (const auto& call : message.tool_calls)
+    w.string(call.id).string(call.name).string(call.arguments);
   w.end_array().key("unknown").begin_array();
   for (const auto& [name, raw] : message.unknown) w.string(name).string(raw);
   w.end_array().end_object();
@@ -32,7 +33,10 @@ void write_message(json::Writer& w, const message::Message& message) {
 void write_spans(json::Writer& w, const trajectory::Turn& turn) {
   w.key("spans").begin_array();
   for (const auto& span : turn.spans) {
-    w.unsigned_integer(span.count).integer(static_cast<int>(span.source)).unsigned_integer(span.message).integer(static_cast<int>(span.field));
+    w.unsigned_integer(span.count)
+        .integer(static_cast<int>(span.source))
+        .unsigned_integer(span.message)
+        .integer(static_cast<int>(span.field));
   }
   w.end_array();
 }
@@ -41,8 +45,12 @@ void write_spans(json::Writer& w, const trajectory::Turn& turn) {
 
 void append_dump(std::string& out, const trajectory::Turn& turn) {
   json::Writer w;
-  w.begin_object().field("id", turn.id).field("seq", turn.seq).field("parent", turn.parent ? turn.parent->id : 0);
-  w.field("model", turn.root->model).field("tools", static_cast<std::uint64_t>(turn.root->tools.size()));
+  w.begin_object()
+      .field("id", turn.id)
+      .field("seq", turn.seq)
+      .field("parent", turn.parent ? turn.parent->id : 0);
+  w.field("model", turn.root->model)
+      .field("tools", static_cast<std::uint64_t>(turn.root->tools.size()));
   w.key("messages").begin_array();
   for (const auto& message : turn.messages) write_message(w, message);
   w.end_array().key("answer");
@@ -54,12 +62,21 @@ void append_dump(std::string& out, const trajectory::Turn& turn) {
   write_numbers(w, "logprobs", turn.logprobs);
   write_ids(w, "discarded", turn.discarded);
   write_numbers(w, "discarded_logprobs", turn.discarded_logprobs);
-  w.field("finish", static_cast<int>(turn.finish)).field("engine_finish", turn.engine_finish).field("closed", turn.closed);
-  w.field("attach", turn.attach.reason).field("ambiguous", turn.attach.ambiguous).field("engine_version", turn.engine_version);
+  w.field("finish", static_cast<int>(turn.finish))
+      .field("engine_finish", turn.engine_finish)
+      .field("closed", turn.closed);
+  w.field("attach", turn.attach.reason)
+      .field("ambiguous", turn.attach.ambiguous)
+      .field("engine_version", turn.engine_version);
   w.key("weights").begin_array();
   for (const auto& span : turn.weight_versions) w.string(span.version).unsigned_integer(span.begin);
-  w.end_array().field("kwargs", turn.template_kwargs).field("request_id", turn.request_id).field("completion_id", turn.completion_id);
-  w.field("received_ms", turn.times.received_ms).field("committed_ms", turn.times.committed_ms).end_object();
+  w.end_array()
+      .field("kwargs", turn.template_kwargs)
+      .field("request_id", turn.request_id)
+      .field("completion_id", turn.completion_id);
+  w.field("received_ms", turn.times.received_ms)
+      .field("committed_ms", turn.times.committed_ms)
+      .end_object();
   out += w.text();
   out += '\n';
 }

@@ -12,7 +12,9 @@ using base::Status;
 using base::Task;
 
 namespace {
-base::Error no_session(const std::string& id) { return base::error(ErrorKind::kNotFound, "session not found: session_id=" + id); }
+base::Error no_session(const std::string& id) {
+  return base::error(ErrorKind::kNotFound, "session not found: session_id=" + id);
+}
 }  // namespace
 
 Task<Status> MemoryStore::create_session(std::string id, std::int64_t now_ms) {
@@ -20,7 +22,8 @@ Task<Status> MemoryStore::create_session(std::string id, std::int64_t now_ms) {
   Session session;
   session.info = {id, now_ms, 1, 0};
   const bool fresh = sessions_.emplace(id, std::move(session)).second;
-  if (!fresh) co_return base::error(ErrorKind::kConflict, "session exists already: session_id=" + id);
+  if (!fresh)
+    co_return base::error(ErrorKind::kConflict, "session exists already: session_id=" + id);
   co_return Status();
 }
 
@@ -53,7 +56,8 @@ Task<Result<TurnPtr>> MemoryStore::commit(std::unique_ptr<Turn> turn, SessionUse
   co_return add(std::move(turn), use, dropped);
 }
 
-Result<TurnPtr> MemoryStore::add(std::unique_ptr<Turn> turn, SessionUse use, std::vector<TurnPtr>& dropped) {
+Result<TurnPtr> MemoryStore::add(std::unique_ptr<Turn> turn, SessionUse use,
+                                 std::vector<TurnPtr>& dropped) {
   auto it = sessions_.find(turn->session_id);
   if (it == sessions_.end()) {
     // A parent that is gone took its session with it.
@@ -66,6 +70,8 @@ Result<TurnPtr> MemoryStore::add(std::unique_ptr<Turn> turn, SessionUse use, std
   Session& session = it->second;
   turn->seq = ++session.info.turns;
   ++session.info.version;
+  const bool first_child = turn->parent && session.continued.insert(turn->parent->id).second;
+  turn->branch = first_child ? turn->parent->branch : turn->id;
   const std::size_t bytes = footprint(*turn);
   session.bytes += bytes;
   if (session.implicit) {
@@ -104,7 +110,8 @@ void MemoryStore::erase(Sessions::iterator it, std::vector<TurnPtr>& dropped) {
     implicit_by_commit_.erase(session.last_commit);
     implicit_bytes_ -= session.bytes;
   }
-  dropped.insert(dropped.end(), std::make_move_iterator(session.turns.begin()), std::make_move_iterator(session.turns.end()));
+  dropped.insert(dropped.end(), std::make_move_iterator(session.turns.begin()),
+                 std::make_move_iterator(session.turns.end()));
   sessions_.erase(it);
 }
 

@@ -29,8 +29,8 @@ enum class SessionUse {
   kImplicit,  // a root of stateless chat: the first commit makes it
 };
 
-// Keeps sessions and their turns. Asynchronous, and any call can fail with kUnavailable: nothing has changed then. Thread-safe. The one
-// place where a conversation changes is commit().
+// Keeps sessions and their turns. Asynchronous, and any call can fail with kUnavailable: nothing
+// has changed then. Thread-safe. The one place where a conversation changes is commit().
 class Store : public trajectory::NodeSource {
  public:
   virtual base::Task<base::Status> create_session(std::string id, std::int64_t now_ms) = 0;
@@ -39,11 +39,13 @@ class Store : public trajectory::NodeSource {
   virtual base::Task<base::Status> delete_session(std::string id) = 0;
   // Turns of a session in order of their commits; kNotFound.
   virtual base::Task<base::Result<std::vector<TurnPtr>>> turns(std::string session_id) = 0;
-  // Adds a turn: all of it, or nothing. Gives it its `seq` and returns it as recorded. After success the turn is attachable and as
-  // durable as the store is. Errors: kNotFound (session or parent deleted meanwhile), kUnavailable.
+  // Adds a turn: all of it, or nothing. Gives it its `seq` and returns it as recorded. After
+  // success the turn is attachable and as durable as the store is. Errors: kNotFound (session or
+  // parent deleted meanwhile), kUnavailable.
   virtual base::Task<base::Result<TurnPtr>> commit(std::unique_ptr<Turn> turn, SessionUse use) = 0;
 
-  // All that is kept, as text: equal exactly when nothing changed. For tests and audits; excludes times of use.
+  // All that is kept, as text: equal exactly when nothing changed. For tests and audits; excludes
+  // times of use.
   [[nodiscard]] virtual std::string dump() const = 0;
 };
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,6 +30,23 @@ struct ByteRange {
   std::size_t end = 0;
 };
 
+// A set of added tokens that callers must not be able to write; made by Tokenizer::control_tokens,
+// once per model and template. Immutable, thread-safe; may outlive the tokenizer.
+class ControlTokens;
+
+// Which bytes of a text were written by a caller, and what they must not become.
+struct CallerText {
+  CallerText() = default;
+  template <class Ranges>
+    requires std::convertible_to<const Ranges&, std::span<const ByteRange>>
+  CallerText(const Ranges& caller_ranges,
+             const ControlTokens* control_tokens = nullptr)  // NOLINT(google-explicit-constructor)
+      : ranges(caller_ranges), control(control_tokens) {}
+
+  std::span<const ByteRange> ranges;       // sorted, disjoint; ranges that touch count as one
+  const ControlTokens* control = nullptr;  // null: every added token
+};
+
 // One entry of tokenizer.json's added_tokens.
 struct AddedToken {
   TokenId id = 0;
@@ -40,7 +59,9 @@ struct AddedToken {
 };
 
 struct LoadOptions {
-  // Folder for the binary cache; empty: none is read or written.
+  // Folder for the binary cache (made if missing); empty: none is read or written. Files there are
+  // trusted as little as anything from outside, and are found by the hash of tokenizer.json's
+  // bytes, so no stale one is ever used.
   std::string cache_dir;
 };
 
@@ -57,16 +78,43 @@ class Tokenizer {
                                                              const LoadOptions& options = {});
   virtual ~Tokenizer() = default;
 
-  // Appends the ids of `text` (UTF-8; bad bytes are a bug of the caller) to `ids`.
+  // Appends the ids of `text` (UTF-8, shorter than 4 GiB; bad bytes are a bug of the caller) to
+  // `ids`: policy kHfExact.
   void encode(std::string_view text, TokenIds& ids) const { encode(text, {}, ids, nullptr); }
-  // The same where added tokens whose match overlaps one of `caller_text` (sorted, disjoint) stay
-  // ordinary text. The text is encoded as one piece: range borders change nothing else. With
-  // `begins`, appends per id the byte offset in `text` where the token begins (under NFC: where the
-  // first original character it came from begins). Offsets never decrease.
-  virtual void encode(std::string_view text, std::span<const ByteRange> caller_text, TokenIds& ids,
+
+  // Policy kInjectionSafe, as the `sanitize_control_tokens` of transformers 5.23
+  // (encode_marked_chat) encodes a chat:
+  // - Where a control token is spelled inside a caller's range (leftmost, longest first), its text
+  // is encoded by itself, as ordinary text
+  //   without any added token; what stands before and behind it is encoded as texts of their own.
+  //   So a border of a *spelled-out token* separates words, while the border of a range separates
+  //   nothing: without such a token the ids are those of the whole text.
+  // - Added tokens that are not control tokens match inside a range as they do elsewhere.
+  // - Beyond that mode: no added token matches across the border of a range, so a caller can
+  // neither complete a token with the template's
+  //   bytes nor take bytes away from one of the template's.
+  // With `begins`, appends per id the byte offset in `text` where the token begins; inside a
+  // character where the token begins there; where NFC changed the text, the offset of the first
+  // original character it came from. Offsets never decrease.
+  virtual void encode(std::string_view text, const CallerText& caller, TokenIds& ids,
                       std::vector<std::uint32_t>* begins) const = 0;
 
-  // The bytes a token stands for (an added token: its content). Empty for ids without a token.
+  // The set for CallerText::control. Errors: kInvalidRequest for an id that is no added token;
+  // kUnsupported where ordinary text becomes the token anyway, so that no policy could keep callers
+  // from writing it.
+  [[nodiscard]] virtual base::Result<std::shared_ptr<const ControlTokens>> control_tokens(
+      std::span<const TokenId> ids) const = 0;
+  // The ids that transformers 5.23 counts as control tokens: the special ones, and those that occur
+  // in the template's literal text and aren't white space. `template_literals`: text outside of
+  // tags and every string constant, joined by '\0'.
+  [[nodiscard]] TokenIds default_control_tokens(std::string_view template_literals) const;
+  // The same where tokenizer_config.json lists "chat_control_tokens": the special ones and the
+  // listed.
+  [[nodiscard]] TokenIds listed_control_tokens(
+      std::span<const std::string> chat_control_tokens) const;
+
+  // What a token decodes to: the bytes it stands for; of an added token its content. Empty for ids
+  // without a token.
   [[nodiscard]] virtual std::string_view bytes(TokenId id) const = 0;
   [[nodiscard]] virtual bool has_token(TokenId id) const = 0;
   // Text of all ids, special ones included; invalid UTF-8 and ids without a token become U+FFFD.

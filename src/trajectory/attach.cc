@@ -14,15 +14,20 @@ using message::Role;
 // How well the history of a candidate fits beyond its digest.
 struct Fit {
   bool reasoning_differs = false;
-  bool raw = true;                  // texts and arguments byte for byte
+  bool raw = true;  // texts and arguments byte for byte
   std::size_t equal_reasonings = 0;
 };
 
 void compare(Fit& fit, const Message& stored, const Message& sent) {
   switch (match_reasoning(stored, sent)) {
-    case ReasoningMatch::kDifferent: fit.reasoning_differs = true; break;
-    case ReasoningMatch::kEqual: ++fit.equal_reasonings; break;
-    case ReasoningMatch::kAbsent: break;
+    case ReasoningMatch::kDifferent:
+      fit.reasoning_differs = true;
+      break;
+    case ReasoningMatch::kEqual:
+      ++fit.equal_reasonings;
+      break;
+    case ReasoningMatch::kAbsent:
+      break;
   }
   if (stored.text != sent.text) fit.raw = false;
   for (std::size_t i = 0; i < stored.tool_calls.size() && i < sent.tool_calls.size(); ++i) {
@@ -32,11 +37,13 @@ void compare(Fit& fit, const Message& stored, const Message& sent) {
 
 Fit fit_of(const TurnPtr& leaf, std::span<const Message> sent) {
   Fit fit;
-  for (const Turn* turn = leaf.get(); turn != nullptr && !fit.reasoning_differs; turn = turn->parent.get()) {
+  for (const Turn* turn = leaf.get(); turn != nullptr && !fit.reasoning_differs;
+       turn = turn->parent.get()) {
     const std::size_t answer = turn->message_count - 1;
     compare(fit, turn->answer, sent[answer]);
     const std::size_t first = answer - turn->messages.size();
-    for (std::size_t i = 0; i < turn->messages.size(); ++i) compare(fit, turn->messages[i], sent[first + i]);
+    for (std::size_t i = 0; i < turn->messages.size(); ++i)
+      compare(fit, turn->messages[i], sent[first + i]);
   }
   return fit;
 }
@@ -44,21 +51,27 @@ Fit fit_of(const TurnPtr& leaf, std::span<const Message> sent) {
 }  // namespace
 
 Digest root_digest(DigestBuilder& builder, const RootKey& key) {
-  builder.add('s', key.scope).add('m', key.root->model).add('k', key.root->tokenizer).add('c', key.root->chat_template);
+  builder.add('s', key.scope)
+      .add('m', key.root->model)
+      .add('k', key.root->tokenizer)
+      .add('c', key.root->chat_template);
   builder.add('p', key.root->encoding_policy).add('h', key.head_arguments);
   for (const auto& tool : key.root->tools) builder.add('o', tool.raw);
   return builder.finish();
 }
 
-std::vector<Digest> attach_digests(std::span<const Message> messages, std::span<const Digest> chain) {
+std::vector<Digest> attach_digests(std::span<const Message> messages,
+                                   std::span<const Digest> chain) {
   std::vector<Digest> digests;
   for (std::size_t i = messages.size(); i-- > 0;) {
-    if (i + 1 < messages.size() && messages[i].role == Role::kAssistant) digests.push_back(chain[i]);
+    if (i + 1 < messages.size() && messages[i].role == Role::kAssistant)
+      digests.push_back(chain[i]);
   }
   return digests;
 }
 
-Placement place(std::span<const Message> messages, std::span<const Digest> chain, std::span<const TurnPtr> candidates) {
+Placement place(std::span<const Message> messages, std::span<const Digest> chain,
+                std::span<const TurnPtr> candidates) {
   for (std::size_t i = messages.size(); i-- > 0;) {
     if (i + 1 >= messages.size() || messages[i].role != Role::kAssistant) continue;
     Placement best;

@@ -14,30 +14,38 @@ namespace verbatim::trajectory {
 class NodeSource {
  public:
   virtual ~NodeSource() = default;
-  // Committed turns whose digest is one of `digests`, in any order. A digest names its scope (session or door, owner, root) too.
+  // Committed turns whose digest is one of `digests`, in any order. A digest names its scope
+  // (session or door, owner, root) too.
   virtual base::Task<base::Result<std::vector<TurnPtr>>> find(std::span<const Digest> digests) = 0;
 };
 
-// The digest that stands for the empty history of a root: turns are only ever matched below an equal one.
+// The digest that stands for the empty history of a root: turns are only ever matched below an
+// equal one.
 struct RootKey {
-  std::string_view scope;            // "session:<id>" or "chat:<owner>"
+  std::string_view scope;  // "session:<id>" or "chat:<owner>"
   const RootInfo* root = nullptr;
-  std::string_view head_arguments;   // template arguments that change more than the generation prompt, canonical JSON
+  std::string_view head_arguments;  // template arguments that change more than the generation
+                                    // prompt, canonical JSON
 };
 Digest root_digest(DigestBuilder& builder, const RootKey& key);
 
-// What a request continues: messages[0, suffix) are the history of `parent`, the rest is new. No parent: all is new.
+// What a request continues: messages[0, suffix) are the history of `parent`, the rest is new. No
+// parent: all is new.
 struct Placement {
   TurnPtr parent;
   std::size_t suffix = 0;
   bool ambiguous = false;
 };
 
-// Positions whose digests are worth a query: those of assistant messages before the last message, deepest first.
-std::vector<Digest> attach_digests(std::span<const message::Message> messages, std::span<const Digest> chain);
+// Positions whose digests are worth a query: those of assistant messages before the last message,
+// deepest first.
+std::vector<Digest> attach_digests(std::span<const message::Message> messages,
+                                   std::span<const Digest> chain);
 
-// The deepest candidate that fits. Pure. Of several at one depth: reasoning that the client sent must not differ; then exact raw match,
-// then reasoning that is equal rather than absent, then the newest; what is left equal is reported as ambiguous.
-Placement place(std::span<const message::Message> messages, std::span<const Digest> chain, std::span<const TurnPtr> candidates);
+// The deepest candidate that fits. Pure. Of several at one depth: reasoning that the client sent
+// must not differ; then exact raw match, then reasoning that is equal rather than absent, then the
+// newest; what is left equal is reported as ambiguous.
+Placement place(std::span<const message::Message> messages, std::span<const Digest> chain,
+                std::span<const TurnPtr> candidates);
 
 }  // namespace verbatim::trajectory

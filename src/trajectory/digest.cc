@@ -1,9 +1,9 @@
 #include "trajectory/digest.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <cstdlib>
+
+#include <openssl/evp.h>
 
 namespace verbatim::trajectory {
 
@@ -48,7 +48,8 @@ DigestBuilder& DigestBuilder::add(char type, std::string_view bytes) {
 }
 
 DigestBuilder& DigestBuilder::add(const Digest& digest) {
-  return add('d', std::string_view(reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()));
+  return add('d', std::string_view(reinterpret_cast<const char*>(digest.bytes.data()),
+                                   digest.bytes.size()));
 }
 
 Digest DigestBuilder::finish() {

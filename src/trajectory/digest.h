@@ -11,8 +11,8 @@
 
 namespace verbatim::trajectory {
 
-// 128 bits of a keyed SHA-256. Index keys of turns: equal digests are taken for equal histories, so they must resist a client that
-// looks for collisions.
+// 128 bits of a keyed SHA-256. Index keys of turns: equal digests are taken for equal histories, so
+// they must resist a client that looks for collisions.
 struct Digest {
   std::array<std::uint8_t, 16> bytes{};
   auto operator<=>(const Digest&) const = default;
@@ -26,11 +26,12 @@ struct DigestHash {
   }
 };
 
-// Names the rule set below; part of every digest, so that a change of the rules can't match old digests.
+// Names the rule set below; part of every digest, so that a change of the rules can't match old
+// digests.
 inline constexpr std::uint8_t kDigestVersion = 1;
 
-// Hashes length-prefixed, typed fields under a key: no two different field lists feed the same bytes. One at a time per instance; not
-// thread-safe.
+// Hashes length-prefixed, typed fields under a key: no two different field lists feed the same
+// bytes. One at a time per instance; not thread-safe.
 class DigestBuilder {
  public:
   explicit DigestBuilder(std::string_view key);

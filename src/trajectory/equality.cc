@@ -12,8 +12,8 @@
 namespace verbatim::trajectory {
 namespace {
 
-// (sign, digits, exponent) with value = ±0.digits × 10^exponent; never expanded, so 1e999999999 costs nothing. nullopt when the
-// exponent leaves its bound: such numbers are compared as raw text.
+// (sign, digits, exponent) with value = ±0.digits × 10^exponent; never expanded, so 1e999999999
+// costs nothing. nullopt when the exponent leaves its bound: such numbers are compared as raw text.
 std::optional<std::string> canonical_number(std::string_view raw) {
   const bool negative = raw.front() == '-';
   if (negative) raw.remove_prefix(1);
@@ -23,7 +23,8 @@ std::optional<std::string> canonical_number(std::string_view raw) {
   if (e != std::string_view::npos) {
     std::string_view digits = raw.substr(e + 1);
     if (digits.front() == '+') digits.remove_prefix(1);
-    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
+    const auto [end, code] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
     constexpr std::int64_t kBound = 1'000'000'000'000;
     if (code != std::errc() || exponent > kBound || exponent < -kBound) return std::nullopt;
   }
@@ -39,12 +40,17 @@ std::optional<std::string> canonical_number(std::string_view raw) {
   return (negative ? "-" : "+") + digits + "e" + std::to_string(exponent);
 }
 
-// Appends the canonical text of `value`; false where it has none (duplicate keys, unbounded exponents).
+// Appends the canonical text of `value`; false where it has none (duplicate keys, unbounded
+// exponents).
 bool append_canonical(std::string& out, const json::Value& value) {
   switch (value.kind()) {
     case json::Kind::kNull:
-    case json::Kind::kBool: out += value.raw(); return true;
-    case json::Kind::kString: json::append_string(out, value.string()); return true;
+    case json::Kind::kBool:
+      out += value.raw();
+      return true;
+    case json::Kind::kString:
+      json::append_string(out, value.string());
+      return true;
     case json::Kind::kNumber: {
       auto number = canonical_number(value.raw());
       if (number) out += *number;
@@ -59,7 +65,8 @@ bool append_canonical(std::string& out, const json::Value& value) {
       out += ']';
       return true;
     }
-    case json::Kind::kObject: break;
+    case json::Kind::kObject:
+      break;
   }
   std::vector<std::pair<std::string, std::string>> members;
   members.reserve(value.size());
@@ -81,17 +88,20 @@ bool append_canonical(std::string& out, const json::Value& value) {
   return true;
 }
 
-// Bytes of the whitespace character that `text` starts with (0: none). The union of what String.prototype.trim (ECMA-262 WhiteSpace and
-// LineTerminator) and str.strip (str.isspace) remove.
+// Bytes of the whitespace character that `text` starts with (0: none). The union of what
+// String.prototype.trim (ECMA-262 WhiteSpace and LineTerminator) and str.strip (str.isspace)
+// remove.
 std::size_t leading_space(std::string_view text) {
   const auto c = static_cast<unsigned char>(text[0]);
   if (c == ' ' || (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x1f)) return 1;
   if (text.starts_with("\xc2\x85") || text.starts_with("\xc2\xa0")) return 2;
   if (text.size() < 3 || c < 0xe1) return 0;
-  const auto cp = static_cast<char32_t>((c & 15) << 12 | (static_cast<unsigned char>(text[1]) & 63) << 6 |
-                                        (static_cast<unsigned char>(text[2]) & 63));
-  const bool space = c < 0xf0 && (cp == 0x1680 || (cp >= 0x2000 && cp <= 0x200a) || cp == 0x2028 || cp == 0x2029 || cp == 0x202f ||
-                                  cp == 0x205f || cp == 0x3000 || cp == 0xfeff);
+  const auto cp =
+      static_cast<char32_t>((c & 15) << 12 | (static_cast<unsigned char>(text[1]) & 63) << 6 |
+                            (static_cast<unsigned char>(text[2]) & 63));
+  const bool space =
+      c < 0xf0 && (cp == 0x1680 || (cp >= 0x2000 && cp <= 0x200a) || cp == 0x2028 || cp == 0x2029 ||
+                   cp == 0x202f || cp == 0x205f || cp == 0x3000 || cp == 0xfeff);
   return space ? 3 : 0;
 }
 
@@ -127,11 +137,13 @@ Digest extend(DigestBuilder& builder, const Digest& previous, const message::Mes
   const bool assistant = message.role == message::Role::kAssistant;
   builder.add('t', assistant ? trim_whitespace(message.text) : std::string_view(message.text));
   if (!message.name.empty()) builder.add('n', message.name);
-  for (const auto& call : message.tool_calls) builder.add('c', call.name).add('a', canonical_arguments(call.arguments));
+  for (const auto& call : message.tool_calls)
+    builder.add('c', call.name).add('a', canonical_arguments(call.arguments));
   return builder.finish();
 }
 
-std::vector<Digest> chain(DigestBuilder& builder, const Digest& root, std::span<const message::Message> messages) {
+std::vector<Digest> chain(DigestBuilder& builder, const Digest& root,
+                          std::span<const message::Message> messages) {
   std::vector<Digest> digests;
   digests.reserve(messages.size());
   Digest last = root;
@@ -143,8 +155,10 @@ std::vector<Digest> chain(DigestBuilder& builder, const Digest& root, std::span<
 }
 
 ReasoningMatch match_reasoning(const message::Message& stored, const message::Message& sent) {
-  const std::string_view ours = stored.reasoning ? trim_whitespace(*stored.reasoning) : std::string_view();
-  const std::string_view theirs = sent.reasoning ? trim_whitespace(*sent.reasoning) : std::string_view();
+  const std::string_view ours =
+      stored.reasoning ? trim_whitespace(*stored.reasoning) : std::string_view();
+  const std::string_view theirs =
+      sent.reasoning ? trim_whitespace(*sent.reasoning) : std::string_view();
   if (ours.empty() || theirs.empty()) return ReasoningMatch::kAbsent;
   return ours == theirs ? ReasoningMatch::kEqual : ReasoningMatch::kDifferent;
 }

@@ -10,13 +10,19 @@
 
 namespace verbatim::trajectory {
 
-// The equality of docs/design.md 5, where it is an equivalence: which differences between two spellings of one message are none.
-//  - role, text, participant name, names and arguments of calls count; ids, reasoning and unknown fields do not;
-//  - leading and trailing whitespace of an assistant's text is ignored, all other whitespace counts;
-//  - arguments are compared as JSON values: key order and whitespace free, numbers by value (1 = 1.0 = 1e0, -0 = 0) without ever
-//    expanding them, strings as code points; absent, "", null and {} are one; invalid JSON and duplicate keys are compared as raw text.
+// The equality of docs/design.md 5, where it is an equivalence: which differences between two
+// spellings of one message are none.
+//  - role, text, participant name, names and arguments of calls count; ids, reasoning and unknown
+//  fields do not;
+//  - leading and trailing whitespace of an assistant's text is ignored, all other whitespace
+//  counts;
+//  - arguments are compared as JSON values: key order and whitespace free, numbers by value (1
+//  = 1.0 = 1e0, -0 = 0) without ever
+//    expanding them, strings as code points; absent, "", null and {} are one; invalid JSON and
+//    duplicate keys are compared as raw text.
 
-// A text such that two arguments texts are equal by the rules above exactly if their canonical texts are.
+// A text such that two arguments texts are equal by the rules above exactly if their canonical
+// texts are.
 std::string canonical_arguments(std::string_view arguments);
 
 // What JavaScript's trim and Python's strip remove, from both ends.
@@ -26,7 +32,8 @@ std::string_view trim_whitespace(std::string_view text);
 Digest extend(DigestBuilder& builder, const Digest& previous, const message::Message& message);
 
 // chain[i] stands for root + messages[0..i].
-std::vector<Digest> chain(DigestBuilder& builder, const Digest& root, std::span<const message::Message> messages);
+std::vector<Digest> chain(DigestBuilder& builder, const Digest& root,
+                          std::span<const message::Message> messages);
 
 // Reasoning is compared apart, since "absent on either side matches" is no equivalence.
 enum class ReasoningMatch { kAbsent, kEqual, kDifferent };

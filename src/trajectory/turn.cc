@@ -12,8 +12,10 @@ Turn::~Turn() {
 
 namespace {
 std::size_t footprint(const message::Message& message) {
-  std::size_t size = sizeof message + message.text.size() + (message.reasoning ? message.reasoning->size() : 0) + message.name.size();
-  for (const auto& call : message.tool_calls) size += sizeof call + call.id.size() + call.name.size() + call.arguments.size();
+  std::size_t size = sizeof message + message.text.size() +
+                     (message.reasoning ? message.reasoning->size() : 0) + message.name.size();
+  for (const auto& call : message.tool_calls)
+    size += sizeof call + call.id.size() + call.name.size() + call.arguments.size();
   for (const auto& [name, raw] : message.unknown) size += 64 + name.size() + raw.size();
   return size;
 }
@@ -24,7 +26,8 @@ std::size_t footprint(const Turn& turn) {
   for (const auto& message : turn.messages) size += footprint(message);
   size += (turn.prompt.size() + turn.completion.size() + turn.discarded.size()) * sizeof(TokenId);
   size += (turn.logprobs.size() + turn.discarded_logprobs.size()) * sizeof(double);
-  return size + turn.spans.size() * sizeof(TokenSpan) + turn.template_kwargs.size() + turn.request_id.size();
+  return size + turn.spans.size() * sizeof(TokenSpan) + turn.template_kwargs.size() +
+         turn.request_id.size();
 }
 
 std::vector<TurnPtr> path_to(const TurnPtr& leaf) {

@@ -45,15 +45,15 @@ struct Times {
 // What is the same for all turns of one root.
 struct RootInfo {
   std::string model;
-  std::string tokenizer;      // fingerprints, SHA-256 hex
+  std::string tokenizer;  // fingerprints, SHA-256 hex
   std::string chat_template;
   std::string encoding_policy;
   std::string family;
   std::vector<message::Tool> tools;
 };
 
-// One answered request: a node of the tree. Holds only what it added, so that memory grows with the conversation, not with its square.
-// Immutable once committed; shared between threads.
+// One answered request: a node of the tree. Holds only what it added, so that memory grows with the
+// conversation, not with its square. Immutable once committed; shared between threads.
 struct Turn {
   Turn() = default;
   Turn(const Turn&) = delete;
@@ -62,6 +62,9 @@ struct Turn {
 
   std::uint64_t id = 0;   // random; named by records and exports
   std::uint64_t seq = 0;  // order of commits within the session, from 1; given by the store
+  // The turn that opened this line of the tree: of several children of a turn, the first goes on
+  // with its branch. Given by the store.
+  std::uint64_t branch = 0;
   std::string session_id;
   std::shared_ptr<const Turn> parent;  // null: a root
   std::shared_ptr<const RootInfo> root;
@@ -70,18 +73,19 @@ struct Turn {
   message::Message answer;
   std::uint32_t message_count = 0;  // of the conversation with the answer
 
-  std::uint32_t parent_trim = 0;  // ids of the parent's completion that this prompt drops, at most the family's max_trim
-  TokenIds prompt;                // behind the parent's prompt and completion
-  std::vector<TokenSpan> spans;   // tile `prompt`
-  TokenIds completion;            // as sampled, up to and with the stop id
-  std::vector<double> logprobs;   // natural logs, one per completion id
-  TokenIds discarded;             // sampled past the stop
+  std::uint32_t parent_trim =
+      0;  // ids of the parent's completion that this prompt drops, at most the family's max_trim
+  TokenIds prompt;               // behind the parent's prompt and completion
+  std::vector<TokenSpan> spans;  // tile `prompt`
+  TokenIds completion;           // as sampled, up to and with the stop id
+  std::vector<double> logprobs;  // natural logs, one per completion id
+  TokenIds discarded;            // sampled past the stop
   std::vector<double> discarded_logprobs;
-  std::uint64_t row_size = 0;     // ids of the whole row: prompt and completion from the root on
+  std::uint64_t row_size = 0;  // ids of the whole row: prompt and completion from the root on
 
   message::FinishReason finish = message::FinishReason::kStop;
-  std::string engine_finish;  // the engine's own word
-  bool closed = false;        // the completion ends with a close id
+  std::string engine_finish;    // the engine's own word
+  bool closed = false;          // the completion ends with a close id
   bool reasoning_open = false;  // the completion ends inside reasoning
 
   Digest digest;  // of the history up to and with the answer
@@ -91,12 +95,12 @@ struct Turn {
   std::string engine_version;
   std::vector<WeightSpan> weight_versions;
   std::optional<std::uint64_t> cached_tokens;
-  message::Sampling sampling;  // as asked
+  message::Sampling sampling;        // as asked
   std::uint64_t max_new_tokens = 0;  // as sent
-  std::string template_kwargs;  // JSON object as sent; empty: none
-  std::string request_id;       // ours, or the client's x-request-id
-  std::string completion_id;    // "chatcmpl-...", as the client saw it
-  std::string thread_id;        // the client's x-thread-id
+  std::string template_kwargs;       // JSON object as sent; empty: none
+  std::string request_id;            // ours, or the client's x-request-id
+  std::string completion_id;         // "chatcmpl-...", as the client saw it
+  std::string thread_id;             // the client's x-thread-id
   Times times;
 };
 using TurnPtr = std::shared_ptr<const Turn>;

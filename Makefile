@@ -1,0 +1,72 @@
+# The commands of this repository. `make help` lists them.
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
+# Arguments for `make simulate`; `build/release/verbatim simulate --help` says which there are.
+SIMULATE_ARGS ?=
+BIN := build/release/verbatim
+
+.DEFAULT_GOAL := help
+.PHONY: help install-deps test-deps build demo test test-fast lint format sanitize asan-ubsan tsan fuzz simulate bench clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: ## install what is missing, build, and watch a token-exact tool conversation
+	@scripts/install-deps.sh build
+	@$(MAKE) --no-print-directory build
+	$(BIN) demo
+
+test: test-deps ## everything that must pass before a change is merged
+	@JOBS=$(JOBS) scripts/run-tests.sh
+
+test-fast: test-deps ## formatting, layout, build and unit tests
+	@JOBS=$(JOBS) scripts/run-tests.sh fast
+
+build: build/release/build.ninja ## build/release/verbatim
+	@cmake --build --preset release -j $(JOBS)
+
+build/%/build.ninja:
+	@cmake --preset $*
+
+lint: ## clang-format, layout rules, shellcheck, Python syntax, clang-tidy; warnings are errors
+	@scripts/install-deps.sh build lint
+	@JOBS=$(JOBS) scripts/run-tests.sh lint
+
+format: ## format the sources
+	@scripts/format.sh
+
+sanitize: asan-ubsan tsan ## unit tests under address + undefined behaviour, then thread sanitizer
+
+asan-ubsan tsan:
+	@scripts/install-deps.sh build sanitize
+	@$(MAKE) --no-print-directory build/$@/build.ninja
+	@cmake --build --preset $@ -j $(JOBS)
+	@symbolizer=external_symbolizer_path=$$(command -v llvm-symbolizer-19); \
+	ASAN_OPTIONS=$$symbolizer:strict_string_checks=1 UBSAN_OPTIONS=$$symbolizer:print_stacktrace=1 \
+	TSAN_OPTIONS=$$symbolizer:second_deadlock_stack=1 \
+	ctest --test-dir build/$@ --output-on-failure --no-tests=error --timeout 1200 -j $(JOBS)
+
+fuzz: ## each fuzz target for FUZZ_SECONDS (60)
+	@scripts/install-deps.sh build fuzz
+	@$(MAKE) --no-print-directory build/fuzz/build.ninja
+	@cmake --build --preset fuzz -j $(JOBS)
+	@JOBS=$(JOBS) scripts/fuzz.sh $(FUZZ_SECONDS)
+
+simulate: build ## whole gateway on simulated time, network and disk, by seeds
+	$(BIN) simulate $(SIMULATE_ARGS)
+
+bench: ## the measurements of docs/benchmarks.md
+	@scripts/install-deps.sh build bench
+	@$(MAKE) --no-print-directory build test-deps build/bench/build.ninja
+	@cmake --build --preset bench -j $(JOBS)
+	@scripts/bench.sh
+
+install-deps: ## the Debian packages for build, lint and tests
+	@scripts/install-deps.sh
+
+test-deps: ## what `make test` needs: packages, .venv, models
+	@scripts/install-deps.sh
+	@scripts/test-deps.sh
+
+clean: ## remove build/ (.venv and models/ stay)
+	rm -rf build

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Runs the steps of the table below in order, prints how long each took, stops at the first that fails.
+#
+#   scripts/run-tests.sh [SET | STEP ...]     sets: all (default), lint, fast
+#   scripts/run-tests.sh --list
+#
+# JOBS: processes at a time (default: one per core). TIDY_SECONDS: clang-tidy begins no new file after this time.
+# A new step is one line. A step whose program is missing fails: a test that silently does not run is worse than none.
+# shellcheck disable=SC2317  # the check_ functions are called by the table
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+jobs=${JOBS:-$(nproc)}
+build=build/release
+python=.venv/bin/python
+
+# name     sets        command
+steps=(
+  "format    lint,fast   scripts/format.sh --check"
+  "layout    lint,fast   scripts/check-layout.py"
+  "shell     lint,fast   check_shell"
+  "python    lint,fast   check_python"
+  "build     fast        make --no-print-directory build JOBS=$jobs"
+  "unit      fast        ctest --test-dir $build --output-on-failure --no-tests=error --timeout 300 -j $jobs"
+  "scripts   fast        $python -m pytest -q tests/lint"
+  "tidy      lint        check_tidy"
+)
+
+tracked() {
+  git ls-files --cached --others --exclude-standard -- "$@"
+}
+check_shell() {
+  local files
+  mapfile -t files < <(tracked '*.sh' .ci/run)
+  shellcheck "${files[@]}"
+}
+check_python() {
+  local files
+  mapfile -t files < <(tracked '*.py')
+  # Compiles without leaving __pycache__ behind.
+  python3 -W error -c 'import pathlib, sys
+for name in sys.argv[1:]: compile(pathlib.Path(name).read_bytes(), name, "exec")' "${files[@]}"
+}
+check_tidy() {
+  [ -f "$build/compile_commands.json" ] || cmake --preset release >/dev/null
+  local limit=()
+  [ -z "${TIDY_SECONDS:-}" ] || limit=(--seconds "$TIDY_SECONDS")
+  scripts/tidy.py --build "$build" --jobs "$jobs" "${limit[@]}"
+}
+
+usage() {
+  sed -n '2,5p' "$0" | cut -c3-
+}
+
+names=() sets=() commands=()
+for step in "${steps[@]}"; do
+  read -r name set command <<<"$step"
+  names+=("$name") sets+=("$set") commands+=("$command")
+done
+
+chosen=()
+choose() {
+  local i found=""
+  for i in "${!names[@]}"; do
+    if [ "$1" = all ] || [ "$1" = "${names[i]}" ] || [[ ",${sets[i]}," == *",$1,"* ]]; then
+      chosen+=("$i")
+      found=yes
+    fi
+  done
+  [ -n "$found" ] || { echo "run-tests: no set or step \"$1\"; there are: ${names[*]}" >&2 && exit 2; }
+}
+case "${1:-all}" in
+  -h | --help) usage && exit 0 ;;
+  --list) printf '%s\n' "${steps[@]}" && exit 0 ;;
+esac
+[ $# -gt 0 ] || set -- all
+for word in "$@"; do choose "$word"; done
+
+passed=0 failed=0 report=""
+for i in "${chosen[@]}"; do
+  echo "== ${names[i]}: ${commands[i]}"
+  began=$EPOCHREALTIME
+  # Not as part of a condition: that would switch `set -e` off inside the step.
+  set +e
+  (
+    set -e
+    eval "${commands[i]}"
+  ) </dev/null
+  status=$?
+  set -e
+  took=$(((${EPOCHREALTIME//[.,]/} - ${began//[.,]/}) / 100000))
+  printf -v line '  %-10s %5d.%d s  %s\n' "${names[i]}" $((took / 10)) $((took % 10)) "$([ "$status" = 0 ] && echo passed || echo FAILED)"
+  report+=$line
+  if [ "$status" -ne 0 ]; then
+    failed=1
+    break
+  fi
+  passed=$((passed + 1))
+done
+
+echo
+printf '%s' "$report"
+if [ "$failed" -ne 0 ]; then
+  echo "run-tests: step \"${names[i]}\" failed; $((${#chosen[@]} - passed - 1)) steps behind it did not run. Again alone: scripts/run-tests.sh ${names[i]}"
+fi
+echo "$passed passed, $failed failed"
+exit "$failed"

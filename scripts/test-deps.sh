@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Makes .venv with the pinned Python packages of the tests, and installs the real vocabularies and templates they compare against
+# under models/. Does nothing where the inputs have not changed since the last time. Nothing it installs is ever committed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+families=(qwen3)
+
+# up_to_date STAMP FILE...: the stamp holds the hash of these files.
+inputs_hash() {
+  sha256sum "$@" | sha256sum | cut -d' ' -f1
+}
+up_to_date() {
+  local stamp=$1
+  shift
+  [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(inputs_hash "$@")" ]
+}
+
+python_inputs=(tests/requirements.txt scripts/test-deps.sh)
+if ! up_to_date .venv/stamp "${python_inputs[@]}" || ! .venv/bin/python -c 'import pytest' 2>/dev/null; then
+  echo "test-deps: making .venv"
+  python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+    echo "test-deps: needs Python 3.11 or newer" >&2
+    exit 1
+  }
+  rm -rf .venv
+  python3 -m venv .venv
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input -r tests/requirements.txt
+  inputs_hash "${python_inputs[@]}" >.venv/stamp
+fi
+
+model_inputs=(scripts/models/install.py scripts/models/models.lock.json scripts/test-deps.sh)
+if ! up_to_date models/stamp "${model_inputs[@]}" ||
+  ! .venv/bin/python scripts/models/install.py --dest models --verify "${families[@]}" >/dev/null; then
+  echo "test-deps: installing models: ${families[*]}"
+  .venv/bin/python scripts/models/install.py --dest models "${families[@]}"
+  inputs_hash "${model_inputs[@]}" >models/stamp
+fi
+echo "test-deps: ready"

@@ -1,0 +1,38 @@
+#include "api/instance.h"
+
+namespace verbatim::api {
+
+using base::Task;
+
+Instance::Instance(base::Runtime& runtime, gateway::Model& model, std::unique_ptr<engine::Engine> engine, store::Store& store,
+                   gateway::Recorder* recorder, std::string_view digest_key, InstanceOptions options)
+    : runtime_(runtime),
+      model_(model),
+      engine_(std::move(engine)),
+      runner_(runtime, model, *engine_, store, recorder, digest_key, options.runner),
+      chat_(runtime, model, store, runner_),
+      services_{runtime, model, *engine_, store, recorder, chat_},
+      server_(
+          runtime,
+          [this](const net::Request& request, net::Responder& responder, base::CancelSignal& cancel) {
+            return route(services_, request, responder, cancel);
+          },
+          std::move(options.server)) {}
+
+Task<void> Instance::drain(base::MonoTime deadline) {
+  co_await server_.drain(deadline);
+  co_await engine_->stop();
+}
+
+Task<base::Result<engine::Probe>> Instance::learn(base::MonoTime deadline) {
+  auto probe = co_await engine_->probe(deadline);
+  if (!probe) co_return std::move(probe).error();
+  // A gateway serves one model; where the engine lists several the one of that name counts.
+  for (const auto& info : probe->models) {
+    if (info.max_model_len == 0) continue;
+    if (probe->models.size() == 1 || info.id == model_.name) model_.max_model_len.store(info.max_model_len);
+  }
+  co_return probe;
+}
+
+}  // namespace verbatim::api

@@ -1,0 +1,121 @@
+#include "chat/parsers/token_parser.h"
+
+#include <algorithm>
+
+namespace verbatim::chat::parsers {
+namespace {
+
+// How far back a prompt whose tags are ordinary text is read: an opener and a prefilled block.
+constexpr std::size_t kTailTokens = 256;
+
+}  // namespace
+
+TokenMarkers::TokenMarkers(const tokenizer::Tokenizer& tokenizer, const Grammar& grammar,
+                           std::span<const base::TokenId> end_ids)
+    : tokenizer_(tokenizer), grammar_(grammar) {
+  for (MarkerIndex i = 0; i < grammar.markers.size(); ++i) {
+    const auto* token = tokenizer.added(grammar.markers[i]);
+    if (token != nullptr) {
+      by_id_[token->id] = {Role::kMarker, i};
+    } else {
+      in_text_.push_back({i, grammar.markers[i]});
+    }
+  }
+  if (const auto* end = tokenizer.added(grammar.turn_end)) by_id_[end->id] = {Role::kTurnEnd, 0};
+  for (const auto id : end_ids) by_id_[id] = {Role::kTurnEnd, 0};
+}
+
+bool TokenMarkers::reasoning_open(std::span<const base::TokenId> prompt) const {
+  const auto* open = tokenizer_.added(grammar_.reasoning_open);
+  const auto* close = tokenizer_.added(grammar_.reasoning_close);
+  const auto* turn = tokenizer_.added(grammar_.turn_open);
+  if (open == nullptr || close == nullptr || turn == nullptr) {
+    const auto tail = prompt.last(std::min(prompt.size(), kTailTokens));
+    return parsers::reasoning_open(grammar_, tokenizer_.decode(tail));
+  }
+  for (auto it = prompt.rbegin(); it != prompt.rend(); ++it) {
+    if (*it == open->id) return true;
+    if (*it == close->id || *it == turn->id) return false;
+  }
+  return false;
+}
+
+bool TokenMarkers::reasoning_open_after(bool open_before,
+                                        std::span<const base::TokenId> completion) const {
+  const auto* open = tokenizer_.added(grammar_.reasoning_open);
+  const auto* close = tokenizer_.added(grammar_.reasoning_close);
+  if (open == nullptr || close == nullptr) {
+    const std::string text = tokenizer_.decode(completion);
+    if (text.find(grammar_.reasoning_close) != std::string::npos) return false;
+    const auto first = text.find_first_not_of(" \t\r\n");
+    return open_before ||
+           (first != std::string::npos &&
+            text.compare(first, grammar_.reasoning_open.size(), grammar_.reasoning_open) == 0);
+  }
+  bool is_open = open_before;
+  bool in_front = true;
+  for (const auto id : completion) {
+    if (id == close->id) return false;
+    if (in_front && id == open->id) is_open = true;
+    // Blank tokens may stand in front of the open tag.
+    if (tokenizer_.bytes(id).find_first_not_of(" \t\r\n") != std::string_view::npos)
+      in_front = false;
+  }
+  return is_open;
+}
+
+TokenParser::TokenParser(const TokenMarkers& markers, const TurnStart& start,
+                         std::vector<std::string> stop_strings)
+    : markers_(markers),
+      parser_(markers.grammar().make(start)),
+      stop_(std::move(stop_strings)),
+      splitter_(markers.in_text_),
+      decoder_(markers.tokenizer()) {}
+
+void TokenParser::pass_text(message::Events& out) {
+  if (text_.empty()) return;
+  std::string passed;
+  if (stop_.feed(text_, passed)) ended_ = true;
+  if (!passed.empty()) splitter_.feed(passed, *parser_, out);
+  text_.clear();
+}
+
+void TokenParser::flush_text(message::Events& out) {
+  decoder_.finish(text_);
+  pass_text(out);
+  if (!ended_) {
+    std::string rest;
+    stop_.flush(rest);
+    if (!rest.empty()) splitter_.feed(rest, *parser_, out);
+  }
+  splitter_.flush(*parser_, out);
+}
+
+void TokenParser::feed(std::span<const base::TokenId> ids, message::Events& out) {
+  for (const auto id : ids) {
+    if (ended_) return;
+    const auto* entry = markers_.find(id);
+    if (entry == nullptr) {
+      decoder_.feed(id, text_);
+      continue;
+    }
+    flush_text(out);
+    if (ended_) return;
+    if (entry->role == TokenMarkers::Role::kTurnEnd) {
+      ended_ = true;
+      return;
+    }
+    parser_->marker(entry->marker, out);
+  }
+  pass_text(out);
+}
+
+message::FinishReason TokenParser::finish(message::FinishReason engine, message::Events& out) {
+  flush_text(out);
+  if (engine == message::FinishReason::kLength && !stop_.found()) {
+    return parser_->finish(Ending::kLength, out);
+  }
+  return parser_->finish(stop_.found() ? Ending::kStopString : Ending::kByItself, out);
+}
+
+}  // namespace verbatim::chat::parsers

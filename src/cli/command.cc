@@ -1,0 +1,18 @@
+#include "cli/command.h"
+
+#include <cstdio>
+
+namespace verbatim::cli {
+
+Exit fail(const base::Error& error, Exit exit) {
+  const std::string field = error.field.empty() ? "" : error.field + ": ";
+  std::fprintf(stderr, "verbatim: %s%s\n", field.c_str(), error.message.c_str());
+  return exit;
+}
+
+Exit usage(const std::string& what) {
+  std::fprintf(stderr, "verbatim: %s\n", what.c_str());
+  return Exit::kUsage;
+}
+
+}  // namespace verbatim::cli

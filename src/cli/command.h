@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+
+namespace CLI {
+class App;
+}
+
+namespace verbatim::cli {
+
+// Exit codes of the binary.
+enum class Exit : int {
+  kOk = 0,
+  kFailed = 1,  // the work failed; stderr says why and what to do
+  kUsage = 2,   // options that can't be
+};
+
+// Adds a subcommand to the program. What is returned runs it, once its options are read.
+using Run = std::function<Exit()>;
+using AddCommand = Run (*)(CLI::App& program);
+
+// Says an error on stderr: "verbatim: <what>".
+Exit fail(const base::Error& error, Exit exit = Exit::kFailed);
+Exit usage(const std::string& what);
+
+Run add_serve(CLI::App& program);
+Run add_sim(CLI::App& program);
+Run add_encode(CLI::App& program);
+Run add_decode(CLI::App& program);
+Run add_render(CLI::App& program);
+Run add_parse(CLI::App& program);
+Run add_export(CLI::App& program);
+Run add_demo(CLI::App& program);
+
+}  // namespace verbatim::cli

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "trajectory/turn.h"
+
+namespace verbatim::gateway {
+
+// What a record line says beside the turn itself.
+struct RecordPlace {
+  std::uint64_t turn_index =
+      0;  // lines of the session before this one, failed ones counted: a gap shows
+  bool prefix_stable = true;  // the prompt extends the row of the line before
+  std::string checkpoint;     // folder of the tokenizer
+};
+
+// One line (without its end) of the format tito.record.v1 (tokens in, tokens out: prompt and
+// completion ids, logprobs, segments, as the session servers of RL trainers write it), with further
+// members: turn, parent_turn, branch, attach, spans, weight_versions, cached_tokens,
+// discarded_token_ids, template_kwargs, timings.
+std::string record_line(const trajectory::TurnPtr& turn, const RecordPlace& place);
+
+// The line that ends a session's file: {"schema_version":"tito.session.v1", session_id, turns,
+// reason, ts}.
+std::string session_end_line(const std::string& session_id, std::uint64_t turns,
+                             std::string_view reason, std::int64_t now_ms);
+
+// The assistant message of a turn as chat clients know it.
+std::string assistant_message_json(const message::Message& message);
+
+}  // namespace verbatim::gateway

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "base/files.h"
+#include "base/worker.h"
+#include "gateway/turn_runner.h"
+
+namespace verbatim::gateway {
+
+// Writes committed turns to DIR/<session id>.jsonl, one line each, in order of their commits: a
+// projection of the store for trainers. It never fails a turn: a line that can't be written is
+// counted, cut off again if half of it was, and shows as a gap of turn_index. Shared by all
+// threads; the files are touched on the runtime's worker.
+class Recorder final : public CommitListener {
+ public:
+  Recorder(base::Files& files, base::Worker& worker, std::string dir, std::string checkpoint);
+
+  // Makes the directory. kUnavailable with the reason.
+  base::Status open();
+  base::Task<void> committed(base::Executor& executor, trajectory::TurnPtr turn) override;
+  // Ends the file of a session that had lines.
+  base::Task<void> session_ended(base::Executor& executor, std::string session_id, std::string_view reason);
+
+  [[nodiscard]] std::uint64_t failed_lines() const;
+
+ private:
+  struct File {
+    std::uint64_t lines = 0;
+    std::uint64_t last_turn = 0;
+  };
+  base::Status append(const std::string& session_id, std::string line);
+
+  base::Files& files_;
+  base::Worker& worker_;
+  std::string dir_;
+  std::string checkpoint_;
+  mutable std::mutex mutex_;
+  std::map<std::string, File> open_;
+  std::uint64_t failed_ = 0;
+};
+
+}  // namespace verbatim::gateway

@@ -1,0 +1,161 @@
+#include "gateway/session_view.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "gateway/record_line.h"
+#include "json/writer.h"
+#include "message/fold.h"
+
+namespace verbatim::gateway {
+namespace {
+
+using json::Writer;
+using store::TurnPtr;
+
+void write_ids(Writer& w, const trajectory::TokenIds& ids) {
+  w.begin_array();
+  for (const auto id : ids) w.unsigned_integer(id);
+  w.end_array();
+}
+
+void write_message(Writer& w, const message::Message& message) {
+  if (message.role == message::Role::kAssistant) {
+    w.raw(assistant_message_json(message));
+    return;
+  }
+  w.begin_object().field("role", message::name(message.role)).field("content", message.text);
+  if (!message.tool_call_id.empty()) w.field("tool_call_id", message.tool_call_id);
+  if (!message.name.empty()) w.field("name", message.name);
+  for (const auto& [name, raw] : message.unknown) w.key(name).raw(raw);
+  w.end_object();
+}
+
+void write_request(Writer& w, const TurnPtr& turn) {
+  w.key("request").begin_object().field("model", turn->root->model).key("messages").begin_array();
+  auto messages = trajectory::messages_of(turn);
+  messages.pop_back();
+  for (const auto& message : messages) write_message(w, message);
+  w.end_array();
+  if (!turn->root->tools.empty()) {
+    w.key("tools").begin_array();
+    for (const auto& tool : turn->root->tools) w.raw(tool.raw);
+    w.end_array();
+  }
+  w.key("input_ids");
+  write_ids(w, trajectory::prompt_of(turn));
+  w.field("logprobs", true).field("return_meta_info", true);
+  if (turn->sampling.temperature) w.field("temperature", *turn->sampling.temperature);
+  if (turn->sampling.top_p) w.field("top_p", *turn->sampling.top_p);
+  w.field("max_tokens", turn->max_new_tokens);
+  if (!turn->template_kwargs.empty()) w.key("chat_template_kwargs").raw(turn->template_kwargs);
+  w.end_object();
+}
+
+void write_meta_info(Writer& w, const TurnPtr& turn) {
+  const std::uint64_t prompt_tokens = turn->row_size - turn->completion.size();
+  w.key("meta_info")
+      .begin_object()
+      .field("id", turn->request_id)
+      .field("prompt_tokens", prompt_tokens);
+  w.field("completion_tokens", static_cast<std::uint64_t>(turn->completion.size()));
+  if (turn->cached_tokens) w.field("cached_tokens", *turn->cached_tokens);
+  if (!turn->weight_versions.empty())
+    w.field("weight_version", turn->weight_versions.back().version);
+  w.key("finish_reason").begin_object().field("type", turn->engine_finish).end_object();
+  w.key("output_token_logprobs").begin_array();
+  for (std::size_t i = 0; i < turn->completion.size(); ++i) {
+    w.begin_array()
+        .number(turn->logprobs[i])
+        .unsigned_integer(turn->completion[i])
+        .null()
+        .end_array();
+  }
+  w.end_array().end_object();
+}
+
+void write_response(Writer& w, const TurnPtr& turn) {
+  const std::uint64_t prompt_tokens = turn->row_size - turn->completion.size();
+  const std::uint64_t completion_tokens = turn->completion.size();
+  w.key("response")
+      .begin_object()
+      .field("id", turn->completion_id)
+      .field("object", "chat.completion");
+  w.field("created", turn->times.committed_ms / 1000)
+      .field("model", turn->root->model)
+      .key("choices")
+      .begin_array()
+      .begin_object();
+  w.field("index", 0)
+      .field("finish_reason", message::name(turn->finish))
+      .key("message")
+      .raw(assistant_message_json(turn->answer));
+  write_meta_info(w, turn);
+  w.end_object().end_array().key("usage").begin_object().field("prompt_tokens", prompt_tokens);
+  w.field("completion_tokens", completion_tokens)
+      .field("total_tokens", prompt_tokens + completion_tokens)
+      .end_object()
+      .end_object();
+}
+
+void write_record(Writer& w, const TurnPtr& turn) {
+  w.begin_object().field("timestamp", static_cast<double>(turn->times.committed_ms) / 1000.0);
+  w.field("request_timestamp", static_cast<double>(turn->times.received_ms) / 1000.0);
+  w.field("method", "POST").field("path", "/v1/chat/completions").field("status_code", 200);
+  write_request(w, turn);
+  write_response(w, turn);
+  w.end_object();
+}
+
+void write_tree(Writer& w, const std::vector<TurnPtr>& turns) {
+  std::unordered_set<std::uint64_t> parents;
+  w.key("tree").begin_object().key("nodes").begin_array();
+  for (const auto& turn : turns) {
+    const std::uint64_t begin = turn->row_size - turn->completion.size();
+    w.begin_object().field("id", std::to_string(turn->id)).key("parent");
+    if (turn->parent) {
+      parents.insert(turn->parent->id);
+      w.string(std::to_string(turn->parent->id));
+    } else {
+      w.null();
+    }
+    w.field("seq", turn->seq).field("truncated", turn->finish == message::FinishReason::kLength);
+    w.field("committed_at", static_cast<double>(turn->times.committed_ms) / 1000.0);
+    w.key("completion_span")
+        .begin_array()
+        .unsigned_integer(begin)
+        .unsigned_integer(turn->row_size)
+        .end_array();
+    w.field("num_tokens", turn->row_size)
+        .field("response_id", turn->completion_id)
+        .field("attach", turn->attach.reason)
+        .end_object();
+  }
+  w.end_array().key("leaves").begin_array();
+  for (const auto& turn : turns) {
+    if (parents.contains(turn->id)) continue;
+    w.begin_object().field("node_id", std::to_string(turn->id)).key("path_node_ids").begin_array();
+    for (const auto& node : trajectory::path_to(turn)) w.string(std::to_string(node->id));
+    w.end_array().end_object();
+  }
+  w.end_array().end_object();
+}
+
+}  // namespace
+
+std::string session_view(const store::SessionInfo& session, const std::vector<TurnPtr>& turns,
+                         unsigned max_trim) {
+  Writer w;
+  w.begin_object().field("session_id", session.id).key("records").begin_array();
+  const TurnPtr last = turns.empty() ? nullptr : turns.back();
+  for (const auto& turn : trajectory::path_to(last)) write_record(w, turn);
+  w.end_array().key("metadata").begin_object().key("accumulated_token_ids");
+  write_ids(w, last ? trajectory::row_of(last) : trajectory::TokenIds{});
+  w.field("max_trim_tokens", static_cast<std::uint64_t>(max_trim))
+      .field("version", session.version);
+  write_tree(w, turns);
+  w.end_object().end_object();
+  return w.take();
+}
+
+}  // namespace verbatim::gateway

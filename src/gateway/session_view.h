@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "store/store.h"
+
+namespace verbatim::gateway {
+
+// The body of GET /sessions/{id}: {session_id, records, metadata}. Records are the turns from the
+// root to the one committed last, each with the request and response an engine would have seen,
+// rebuilt from the tree. metadata.accumulated_token_ids is the last row, metadata.tree lists every
+// turn of the session.
+std::string session_view(const store::SessionInfo& session,
+                         const std::vector<store::TurnPtr>& turns, unsigned max_trim);
+
+}  // namespace verbatim::gateway

@@ -1,0 +1,223 @@
+#include "gateway/turn_runner.h"
+
+#include <algorithm>
+
+#include "message/fold.h"
+#include "trajectory/equality.h"
+
+namespace verbatim::gateway {
+
+using base::error;
+using base::ErrorKind;
+using base::Result;
+using base::Status;
+using base::Task;
+using engine::EngineFinish;
+using trajectory::Turn;
+
+namespace {
+
+message::FinishReason engine_reason(EngineFinish::Kind kind) {
+  return kind == EngineFinish::Kind::kLength ? message::FinishReason::kLength
+                                             : message::FinishReason::kStop;
+}
+
+bool contains(const trajectory::TokenIds& ids, trajectory::TokenId id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+}  // namespace
+
+// A turn between plan and commit.
+struct TurnRunner::Running {
+  Running(TurnRequest asked, Plan planned, const Model& model)
+      : request(std::move(asked)),
+        plan(std::move(planned)),
+        stop_ids(model.renderer->stop_ids()),
+        reasoning_open(model.markers->reasoning_open(plan.rendered.ids)),
+        parser(*model.markers, {reasoning_open, request.wants_tools}, request.sampling.stop) {
+    for (const auto id : request.sampling.stop_token_ids) {
+      if (!contains(stop_ids, id)) stop_ids.push_back(id);
+    }
+  }
+
+  TurnRequest request;
+  Plan plan;
+  trajectory::TokenIds stop_ids;
+  bool reasoning_open;  // where the answer begins
+  chat::parsers::TokenParser parser;
+  message::Folded folded;
+  trajectory::TokenIds completion;
+  std::vector<double> logprobs;
+  trajectory::TokenIds discarded;
+  std::vector<double> discarded_logprobs;
+  bool stopped = false;
+  std::int64_t received_ms = 0;
+  base::MonoTime received;
+  base::MonoTime first_token;
+};
+
+TurnRunner::TurnRunner(base::Runtime& runtime, const Model& model, engine::Engine& engine,
+                       store::Store& store, CommitListener* listener, std::string_view key,
+                       RunnerOptions options)
+    : runtime_(runtime),
+      model_(model),
+      engine_(engine),
+      store_(store),
+      listener_(listener),
+      options_(options),
+      planner_(model, store, key) {}
+
+Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest request, TurnObserver& observer,
+                                                  base::CancelSignal& cancel) {
+  const auto received = runtime_.clock().now();
+  const auto received_ms = runtime_.clock().wall_ms();
+  if (auto status = engine_.check(request.sampling); !status.ok())
+    co_return std::move(status).error();
+  auto plan = co_await planner_.plan(request);
+  if (!plan) co_return std::move(plan).error();
+  if (plan->session_id.empty()) plan->session_id = base::new_hex_id(runtime_.random);
+
+  Running turn(std::move(request), std::move(*plan), model_);
+  turn.received = received;
+  turn.received_ms = received_ms;
+
+  engine::TokenRequest asked;
+  asked.request_id = base::new_hex_id(runtime_.random);
+  asked.prompt = turn.plan.prompt;
+  asked.sampling = turn.request.sampling;
+  asked.max_new_tokens = turn.plan.max_new_tokens;
+  asked.stop_token_ids = turn.stop_ids;
+  asked.routing_key = turn.plan.session_id;
+  asked.deadline = received + options_.turn_timeout;
+  asked.cancel = &cancel;
+  auto stream = co_await engine_.generate(std::move(asked));
+  if (!stream) co_return std::move(stream).error();
+  if (auto status = co_await sample(turn, **stream, observer); !status.ok())
+    co_return std::move(status).error();
+
+  auto node = conclude(turn, (*stream)->end());
+  if (!node) co_return std::move(node).error();
+  if (cancel.fired()) co_return error(ErrorKind::kCancelled, cancel.reason());
+  // The point of no return: from here on the turn stands, whatever becomes of the client.
+  auto recorded = co_await store_.commit(std::move(*node), turn.plan.session_use);
+  if (!recorded) co_return std::move(recorded).error();
+  if (listener_ != nullptr) co_await listener_->committed(runtime_.executor, *recorded);
+  co_return *recorded;
+}
+
+Task<Status> TurnRunner::sample(Running& turn, engine::TokenStream& stream,
+                                TurnObserver& observer) {
+  message::Events events;
+  for (;;) {
+    auto chunk = co_await stream.next();
+    if (!chunk) co_return std::move(chunk).error();
+    const bool last = !chunk->has_value();
+    events.clear();
+    engine::TokenChunk shown;
+    if (last) {
+      if (stream.end().finish.kind == EngineFinish::Kind::kAbort) {
+        co_return error(ErrorKind::kEngine, "the engine aborted the generation (finish reason \"" +
+                                                stream.end().finish.raw + "\")");
+      }
+      turn.parser.finish(engine_reason(stream.end().finish.kind), events);
+    } else {
+      if (turn.first_token == base::MonoTime{}) turn.first_token = runtime_.clock().now();
+      take(turn, **chunk, shown);
+      feed(turn, shown.ids, events);
+    }
+    give_call_ids(turn, events);
+    for (const auto& event : events) turn.folded.add(event);
+    if (!events.empty() || !shown.ids.empty()) {
+      if (auto status = co_await observer.on_chunk(events, shown); !status.ok()) {
+        stream.abort();
+        co_return status;
+      }
+    }
+    if (last) co_return Status();
+  }
+}
+
+// Keeps ids up to and with the first stop id; what comes behind it (speculative decoding) is kept
+// apart.
+void TurnRunner::take(Running& turn, engine::TokenChunk& chunk, engine::TokenChunk& shown) {
+  for (std::size_t i = 0; i < chunk.ids.size(); ++i) {
+    const auto id = chunk.ids[i];
+    if (turn.stopped) {
+      turn.discarded.push_back(id);
+      turn.discarded_logprobs.push_back(chunk.logprobs[i]);
+      continue;
+    }
+    turn.completion.push_back(id);
+    turn.logprobs.push_back(chunk.logprobs[i]);
+    shown.ids.push_back(id);
+    shown.logprobs.push_back(chunk.logprobs[i]);
+    if (!chunk.top_logprobs.empty()) shown.top_logprobs.push_back(std::move(chunk.top_logprobs[i]));
+    turn.stopped = contains(turn.stop_ids, id);
+  }
+}
+
+// The client's own stop ids are in no field, as the family's are not.
+void TurnRunner::feed(Running& turn, std::span<const trajectory::TokenId> ids,
+                      message::Events& events) {
+  const bool stops = turn.stopped && !ids.empty() && contains(turn.stop_ids, ids.back());
+  turn.parser.feed(stops && !model_.renderer->is_stop(ids.back()) ? ids.first(ids.size() - 1) : ids,
+                   events);
+}
+
+// Calls get the id the client sees; what the model wrote itself is not printed by this build's
+// families.
+void TurnRunner::give_call_ids(Running& turn, message::Events& events) {
+  for (auto& event : events) {
+    auto* start = std::get_if<message::ToolCallStart>(&event);
+    if (start == nullptr) continue;
+    start->native_id = "call_" + base::new_base62_id(runtime_.random, 24);
+  }
+}
+
+Result<std::unique_ptr<Turn>> TurnRunner::conclude(Running& turn, const engine::TokenEnd& end) {
+  auto node = std::make_unique<Turn>();
+  auto& plan = turn.plan;
+  node->id = runtime_.random.next();
+  node->session_id = plan.session_id;
+  node->parent = plan.parent;
+  node->root = plan.root;
+  node->messages.assign(turn.request.messages.begin() + static_cast<std::ptrdiff_t>(plan.suffix),
+                        turn.request.messages.end());
+  node->answer = turn.folded.to_message();
+  node->message_count = static_cast<std::uint32_t>(turn.request.messages.size() + 1);
+  node->parent_trim = plan.trim;
+  node->row_size = plan.prompt_size + turn.completion.size();
+  node->prompt = std::move(plan.rendered.ids);
+  node->spans = std::move(plan.rendered.spans);
+  node->finish =
+      message::client_finish(engine_reason(end.finish.kind), turn.folded.complete_calls());
+  node->engine_finish = end.finish.raw;
+  node->closed = !turn.completion.empty() && model_.renderer->closes(turn.completion.back());
+  node->reasoning_open = model_.markers->reasoning_open_after(turn.reasoning_open, turn.completion);
+  node->completion = std::move(turn.completion);
+  node->logprobs = std::move(turn.logprobs);
+  node->discarded = std::move(turn.discarded);
+  node->discarded_logprobs = std::move(turn.discarded_logprobs);
+  node->digest = planner_.digest_of_answer(plan.chain.back(), node->answer);
+  node->attach = plan.attach;
+  node->engine_kind = engine_.kind();
+  node->engine_mode = engine_.mode();
+  for (const auto& span : end.weight_versions)
+    node->weight_versions.push_back({span.version, span.begin});
+  node->cached_tokens = end.cached_tokens;
+  node->sampling = turn.request.sampling;
+  node->max_new_tokens = plan.max_new_tokens;
+  node->template_kwargs = std::move(turn.request.template_kwargs);
+  node->request_id = std::move(turn.request.request_id);
+  node->completion_id = std::move(turn.request.completion_id);
+  node->thread_id = std::move(turn.request.thread_id);
+  node->times.received_ms = turn.received_ms;
+  node->times.committed_ms = runtime_.clock().wall_ms();
+  node->times.first_token_us =
+      turn.first_token == base::MonoTime{} ? 0 : (turn.first_token - turn.received).count();
+  node->times.total_us = (runtime_.clock().now() - turn.received).count();
+  return node;
+}
+
+}  // namespace verbatim::gateway

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/cancel.h"
+#include "base/runtime.h"
+#include "engine/engine.h"
+#include "gateway/plan.h"
+#include "message/event.h"
+
+namespace verbatim::gateway {
+
+// Follows a turn while it is sampled: the protocol's stream writer.
+class TurnObserver {
+ public:
+  virtual ~TurnObserver() = default;
+  // Calls get their handles before: ToolCallStart::native_id is what the client is to see. A
+  // failure (the client is gone) ends the turn uncommitted.
+  virtual base::Task<base::Status> on_chunk(std::span<const message::Event> events,
+                                            const engine::TokenChunk& chunk) = 0;
+};
+
+// Called behind the commit of each turn, before its answer ends: projections (record files).
+class CommitListener {
+ public:
+  virtual ~CommitListener() = default;
+  virtual base::Task<void> committed(base::Executor& executor, trajectory::TurnPtr turn) = 0;
+};
+
+struct RunnerOptions {
+  base::Duration turn_timeout = std::chrono::seconds(600);
+};
+
+// Runs planned turns: engine, parser, proof, commit. Everything before the commit can fail without
+// a trace; once commit() was called the turn stands, whether the client gets its answer or not. One
+// per executor.
+class TurnRunner {
+ public:
+  TurnRunner(base::Runtime& runtime, const Model& model, engine::Engine& engine,
+             store::Store& store, CommitListener* listener, std::string_view key,
+             RunnerOptions options = {});
+
+  base::Task<base::Result<trajectory::TurnPtr>> run(TurnRequest request, TurnObserver& observer,
+                                                    base::CancelSignal& cancel);
+
+ private:
+  struct Running;
+  base::Task<base::Status> sample(Running& turn, engine::TokenStream& stream,
+                                  TurnObserver& observer);
+  static void take(Running& turn, engine::TokenChunk& chunk, engine::TokenChunk& shown);
+  void feed(Running& turn, std::span<const trajectory::TokenId> ids, message::Events& events);
+  void give_call_ids(Running& turn, message::Events& events);
+  base::Result<std::unique_ptr<trajectory::Turn>> conclude(Running& turn,
+                                                           const engine::TokenEnd& end);
+
+  base::Runtime& runtime_;
+  const Model& model_;
+  engine::Engine& engine_;
+  store::Store& store_;
+  CommitListener* listener_;
+  RunnerOptions options_;
+  Planner planner_;
+};
+
+}  // namespace verbatim::gateway

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace verbatim::protocol {
+
+// The error type word of the OpenAI API for a kind of error ("invalid_request_error").
+std::string_view openai_error_type(base::ErrorKind kind);
+
+// {"error":{"message","type","code","param"}}: the body of a failed answer, and the payload of an
+// error event in a stream that has begun. `message` starts with the field that is meant.
+std::string openai_error_body(const base::Error& error);
+
+}  // namespace verbatim::protocol

@@ -1,0 +1,64 @@
+#include "tokenizer/tokenizer.h"
+
+#include "tokenizer/byte_level_bpe.h"
+#include "tokenizer/cache.h"
+#include "tokenizer/json_definition.h"
+#include "tokenizer/utf8.h"
+
+namespace verbatim::tokenizer {
+namespace {
+
+constexpr std::uint64_t kMaxJson = 512ULL << 20;
+
+base::Result<std::unique_ptr<const Image>> image_from_json(std::string& json,
+                                                           const Sha256& source) {
+  auto definition = parse_definition(json);
+  if (!definition) return std::move(definition).error();
+  auto words = build_image(*definition, source);
+  if (!words) return std::move(words).error();
+  return Image::open(*std::move(words));
+}
+
+std::string_view bytes_or_replacement(const Tokenizer& tokenizer, TokenId id) {
+  return tokenizer.has_token(id) ? tokenizer.bytes(id) : kReplacement;
+}
+
+}  // namespace
+
+base::Result<std::shared_ptr<const Tokenizer>> Tokenizer::load(base::Files& files,
+                                                               const std::string& dir,
+                                                               const LoadOptions& options) {
+  auto json = files.read(dir + "/tokenizer.json", kMaxJson);
+  if (!json) return std::move(json).error();
+  const Sha256 source = sha256(std::as_bytes(std::span(*json)));
+  const ImageCache cache(files, options.cache_dir);
+  if (!options.cache_dir.empty()) {
+    if (auto image = cache.find(source))
+      return std::shared_ptr<const Tokenizer>(new ByteLevelBpe(std::move(image)));
+  }
+  auto image = image_from_json(*json, source);
+  if (!image) return std::move(image).error();
+  if (!options.cache_dir.empty()) static_cast<void>(cache.put(**image));
+  return std::shared_ptr<const Tokenizer>(new ByteLevelBpe(*std::move(image)));
+}
+
+std::string Tokenizer::decode(std::span<const TokenId> ids) const {
+  std::string bytes;
+  for (const TokenId id : ids) bytes.append(bytes_or_replacement(*this, id));
+  std::string out;
+  out.reserve(bytes.size());
+  if (append_lossy(bytes, out) != 0) out.append(kReplacement);
+  return out;
+}
+
+void IncrementalDecoder::feed(TokenId id, std::string& out) {
+  held_.append(bytes_or_replacement(tokenizer_, id));
+  held_.erase(0, held_.size() - append_lossy(held_, out));
+}
+
+void IncrementalDecoder::finish(std::string& out) {
+  if (!held_.empty()) out.append(kReplacement);
+  held_.clear();
+}
+
+}  // namespace verbatim::tokenizer

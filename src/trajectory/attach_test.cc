@@ -1,0 +1,151 @@
+#include "trajectory/attach.h"
+
+#include <gtest/gtest.h>
+
+#include "trajectory/equality.h"
+
+namespace verbatim::trajectory {
+namespace {
+
+using message::Message;
+using message::Role;
+
+Message make(Role role, std::string text, std::string reasoning = "") {
+  Message m;
+  m.role = role;
+  m.text = std::move(text);
+  if (!reasoning.empty()) m.reasoning = std::move(reasoning);
+  return m;
+}
+
+const Message kUser = make(Role::kUser, "u");
+const Message kMore = make(Role::kUser, "more");
+
+// Turns that were recorded, with the digests a planner gives them.
+class Recorded {
+ public:
+  TurnPtr add(const TurnPtr& parent, std::vector<Message> messages, Message answer) {
+    auto turn = std::make_shared<Turn>();
+    Digest digest = parent ? parent->digest : Digest{};
+    for (const auto& message : messages) digest = extend(builder_, digest, message);
+    turn->id = turns_.size() + 1;
+    turn->seq = turns_.size() + 1;
+    turn->parent = parent;
+    turn->message_count = static_cast<std::uint32_t>((parent ? parent->message_count : 0) + messages.size() + 1);
+    turn->digest = extend(builder_, digest, answer);
+    turn->messages = std::move(messages);
+    turn->answer = std::move(answer);
+    turns_.push_back(turn);
+    return turn;
+  }
+  Placement place(const std::vector<Message>& messages) {
+    return trajectory::place(messages, chain(builder_, Digest{}, messages), turns_);
+  }
+
+ private:
+  DigestBuilder builder_{"key"};
+  std::vector<TurnPtr> turns_;
+};
+
+TEST(Place, takes_the_deepest_turn_whose_history_is_sent_again) {
+  Recorded recorded;
+  const Message a1 = make(Role::kAssistant, "a1");
+  const Message a2 = make(Role::kAssistant, "a2");
+  const auto first = recorded.add(nullptr, {kUser}, a1);
+  const auto second = recorded.add(first, {kMore}, a2);
+  EXPECT_EQ(recorded.place({kUser}).parent, nullptr);
+  EXPECT_EQ(recorded.place({kUser, a1, kMore}).parent, first);
+  const auto deep = recorded.place({kUser, a1, kMore, a2, kMore});
+  EXPECT_EQ(deep.parent, second);
+  EXPECT_EQ(deep.suffix, 4U);
+}
+
+TEST(Place, goes_up_to_the_last_turn_that_was_not_edited) {
+  Recorded recorded;
+  const Message a1 = make(Role::kAssistant, "a1");
+  const auto first = recorded.add(nullptr, {kUser}, a1);
+  recorded.add(first, {kMore}, make(Role::kAssistant, "a2"));
+  const auto placed = recorded.place({kUser, a1, kMore, make(Role::kAssistant, "edited"), kMore});
+  EXPECT_EQ(placed.parent, first);
+  EXPECT_EQ(placed.suffix, 2U);
+  EXPECT_EQ(recorded.place({kMore, a1, kMore}).parent, nullptr);
+}
+
+TEST(Place, never_answers_the_last_message) {
+  Recorded recorded;
+  const Message a1 = make(Role::kAssistant, "a1");
+  recorded.add(nullptr, {kUser}, a1);
+  EXPECT_EQ(recorded.place({kUser, a1}).parent, nullptr);
+}
+
+TEST(Place, takes_the_newest_of_equal_answers_and_says_so) {
+  Recorded recorded;
+  const Message a = make(Role::kAssistant, "same");
+  recorded.add(nullptr, {kUser}, a);
+  const auto newer = recorded.add(nullptr, {kUser}, a);
+  const auto placed = recorded.place({kUser, a, kMore});
+  EXPECT_EQ(placed.parent, newer);
+  EXPECT_TRUE(placed.ambiguous);
+}
+
+TEST(Place, prefers_the_answer_whose_reasoning_is_sent) {
+  Recorded recorded;
+  const auto one = recorded.add(nullptr, {kUser}, make(Role::kAssistant, "same", "one"));
+  const auto two = recorded.add(nullptr, {kUser}, make(Role::kAssistant, "same", "two"));
+  EXPECT_EQ(recorded.place({kUser, make(Role::kAssistant, "same", "one"), kMore}).parent, one);
+  EXPECT_FALSE(recorded.place({kUser, make(Role::kAssistant, "same", "one"), kMore}).ambiguous);
+  EXPECT_EQ(recorded.place({kUser, make(Role::kAssistant, "same", "two"), kMore}).parent, two);
+  EXPECT_EQ(recorded.place({kUser, make(Role::kAssistant, "same", "third"), kMore}).parent, nullptr);
+  EXPECT_TRUE(recorded.place({kUser, make(Role::kAssistant, "same"), kMore}).ambiguous);
+}
+
+TEST(Place, looks_at_the_reasoning_of_all_turns_above) {
+  Recorded recorded;
+  const Message a2 = make(Role::kAssistant, "a2");
+  const auto one = recorded.add(nullptr, {kUser}, make(Role::kAssistant, "same", "one"));
+  const auto two = recorded.add(nullptr, {kUser}, make(Role::kAssistant, "same", "two"));
+  const auto below_one = recorded.add(one, {kMore}, a2);
+  recorded.add(two, {kMore}, a2);
+  EXPECT_EQ(recorded.place({kUser, make(Role::kAssistant, "same", "one"), kMore, a2, kMore}).parent, below_one);
+}
+
+TEST(Place, prefers_the_answer_that_is_the_same_to_the_letter) {
+  Recorded recorded;
+  const auto spaced = recorded.add(nullptr, {kUser}, make(Role::kAssistant, "same "));
+  recorded.add(nullptr, {kUser}, make(Role::kAssistant, "same"));
+  EXPECT_EQ(recorded.place({kUser, make(Role::kAssistant, "same "), kMore}).parent, spaced);
+}
+
+TEST(Turn, frees_a_long_line_of_parents) {
+  Recorded recorded;
+  TurnPtr leaf;
+  {
+    std::shared_ptr<Turn> last;
+    for (int i = 0; i < 1'000'000; ++i) {
+      auto turn = std::make_shared<Turn>();
+      turn->parent = last;
+      last = turn;
+    }
+    leaf = last;
+  }
+  leaf.reset();
+  SUCCEED();
+}
+
+TEST(Turn, rows_leave_out_trimmed_ids) {
+  auto root = std::make_shared<Turn>();
+  root->prompt = {1, 2};
+  root->completion = {3, 9};
+  root->row_size = 4;
+  auto child = std::make_shared<Turn>();
+  child->parent = root;
+  child->parent_trim = 1;
+  child->prompt = {8};
+  child->completion = {4};
+  EXPECT_EQ(row_of(child), (TokenIds{1, 2, 3, 8, 4}));
+  EXPECT_EQ(prompt_of(child), (TokenIds{1, 2, 3, 8}));
+  EXPECT_EQ(row_of(root), (TokenIds{1, 2, 3, 9}));
+}
+
+}  // namespace
+}  // namespace verbatim::trajectory
