@@ -5,19 +5,25 @@
 namespace verbatim::base {
 
 CancelSignal::~CancelSignal() {
+  if (destroyed_ != nullptr) *destroyed_ = true;
   while (first_ != nullptr) first_->unlink();
 }
 
 void CancelSignal::fire(const char* reason) {
   if (reason_ != nullptr) return;
   reason_ = reason;
-  // A hook may destroy other hooks, so the head is read again each time.
+  bool destroyed = false;
+  destroyed_ = &destroyed;
+  // A hook may destroy other hooks, so the head is read again each time; or end the work that owns
+  // this signal.
   while (first_ != nullptr) {
     CancelHook* hook = first_;
     hook->unlink();
     auto action = std::move(hook->action_);
     action();
+    if (destroyed) return;
   }
+  destroyed_ = nullptr;
 }
 
 CancelHook::CancelHook(CancelSignal& signal, std::function<void()> action)

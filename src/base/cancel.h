@@ -15,7 +15,8 @@ class CancelSignal {
   CancelSignal& operator=(const CancelSignal&) = delete;
   ~CancelSignal();
 
-  // Runs the hooks, newest first. `reason` must outlive the signal (a literal).
+  // Runs the hooks, newest first. `reason` must outlive the signal (a literal). A hook may destroy
+  // the signal: the rest is then forgotten.
   void fire(const char* reason);
   [[nodiscard]] bool fired() const { return reason_ != nullptr; }
   [[nodiscard]] const char* reason() const { return reason_; }
@@ -24,6 +25,7 @@ class CancelSignal {
   friend class CancelHook;
   CancelHook* first_ = nullptr;
   const char* reason_ = nullptr;
+  bool* destroyed_ = nullptr;  // set while fire() runs
 };
 
 // Runs `action` when the signal fires while the hook lives (at once when it has already fired).

@@ -125,9 +125,14 @@ class SystemFiles final : public Files {
   }
 
   Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) override {
+    const bool is_new = ::access(path.c_str(), F_OK) != 0;
     Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
     struct stat info{};
     if (file.fd < 0 || ::fstat(file.fd, &info) != 0) return system_error("can't open", path, errno);
+    // A new file's own bytes may be on disk while its name is not.
+    if (is_new) {
+      if (auto status = sync_directory_of(path); !status.ok()) return std::move(status).error();
+    }
     return std::unique_ptr<AppendFile>(
         new SystemAppendFile(std::move(file), path, static_cast<std::uint64_t>(info.st_size)));
   }
@@ -152,10 +157,18 @@ class SystemFiles final : public Files {
 
   Status make_directories(const std::string& path) override {
     std::error_code code;
+    std::vector<std::filesystem::path> created;
+    for (auto at = std::filesystem::path(path); !at.empty() && !std::filesystem::exists(at, code);
+         at = at.parent_path()) {
+      created.push_back(at);
+    }
     std::filesystem::create_directories(path, code);
     if (code)
       return error(ErrorKind::kUnavailable,
                    "can't create directory " + path + ": " + code.message());
+    for (const auto& each : created) {
+      if (auto status = sync_directory_of(each.string()); !status.ok()) return status;
+    }
     return {};
   }
 

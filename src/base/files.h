@@ -40,6 +40,7 @@ class Files {
   virtual ~Files() = default;
   virtual Result<std::string> read(const std::string& path, std::uint64_t max_size) = 0;
   virtual Result<std::unique_ptr<MappedFile>> map(const std::string& path) = 0;
+  // Made when missing; its name then survives a crash of the machine too.
   virtual Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) = 0;
   // Writes a new file beside `path`, syncs it, renames it over `path`, syncs the directory: readers
   // see the old file or the new one.

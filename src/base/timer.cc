@@ -35,14 +35,18 @@ TimerWheel::~TimerWheel() {
   }
 }
 
-void TimerWheel::insert(Timer& timer) {
-  if (timer.tick_ <= now_tick_) timer.tick_ = now_tick_ + 1;
-  timer.slot_ = static_cast<unsigned>(timer.tick_ % kSlots);
-  Slot& slot = slots_[timer.slot_];
+void TimerWheel::append(unsigned index, Timer& timer) {
+  timer.slot_ = index;
+  Slot& slot = slots_[index];
   timer.prev_ = slot.tail;
   timer.next_ = nullptr;
   (slot.tail != nullptr ? slot.tail->next_ : slot.head) = &timer;
   slot.tail = &timer;
+}
+
+void TimerWheel::insert(Timer& timer) {
+  if (timer.tick_ <= now_tick_) timer.tick_ = now_tick_ + 1;
+  append(static_cast<unsigned>(timer.tick_ % kSlots), timer);
   used_[timer.slot_ / 64] |= std::uint64_t{1} << (timer.slot_ % 64);
   ++armed_;
   if (timer.tick_ < promised_) {
@@ -56,52 +60,59 @@ void TimerWheel::remove(Timer& timer) {
   (timer.prev_ != nullptr ? timer.prev_->next_ : slot.head) = timer.next_;
   (timer.next_ != nullptr ? timer.next_->prev_ : slot.tail) = timer.prev_;
   timer.next_ = timer.prev_ = nullptr;
-  if (slot.head == nullptr) used_[timer.slot_ / 64] &= ~(std::uint64_t{1} << (timer.slot_ % 64));
+  if (slot.head == nullptr && timer.slot_ < kSlots)
+    used_[timer.slot_ / 64] &= ~(std::uint64_t{1} << (timer.slot_ % 64));
   --armed_;
+}
+
+void TimerWheel::collect_due(Slot& slot) {
+  for (Timer* t = slot.head; t != nullptr;) {
+    Timer& timer = *t;
+    t = t->next_;
+    if (timer.tick_ > now_tick_) continue;  // a later round of the wheel
+    remove(timer);
+    append(kSlots, timer);
+    ++armed_;
+  }
 }
 
 void TimerWheel::advance(MonoTime now) {
   const auto target = static_cast<std::uint64_t>(now.us / kTick);
   while (now_tick_ < target) {
-    if (armed_ == 0) {
+    const std::uint64_t next = next_used_tick();
+    if (next > target) {
       now_tick_ = target;
       break;
     }
-    ++now_tick_;
-    Slot& slot = slots_[now_tick_ % kSlots];
-    // An action may arm or cancel any timer, so the slot is searched again from its head after each
-    // one.
-    for (Timer* t = slot.head; t != nullptr;) {
-      if (t->tick_ > now_tick_) {
-        t = t->next_;
-        continue;
-      }
+    now_tick_ = next;
+    collect_due(slots_[now_tick_ % kSlots]);
+    // An action may arm, move or cancel any timer, also one that is due now.
+    while (Timer* t = slots_[kSlots].head) {
       remove(*t);
       t->wheel_ = nullptr;
       auto action = std::move(t->action_);
       t->action_ = nullptr;
       action();
-      t = slot.head;
     }
   }
   promised_ = UINT64_MAX;
 }
 
-MonoTime TimerWheel::next_deadline() const {
-  promised_ = UINT64_MAX;
-  if (armed_ == 0) return kNever;
+std::uint64_t TimerWheel::next_used_tick() const {
+  if (armed_ == 0) return UINT64_MAX;
   const std::uint64_t first = now_tick_ + 1;
   for (unsigned i = 0; i < kSlots;) {
     const auto slot = static_cast<unsigned>((first + i) % kSlots);
     const std::uint64_t rest = used_[slot / 64] >> (slot % 64);
-    if (rest == 0) {
-      i += 64 - slot % 64;
-      continue;
-    }
-    promised_ = first + i + static_cast<unsigned>(std::countr_zero(rest));
-    break;
+    if (rest != 0) return first + i + static_cast<unsigned>(std::countr_zero(rest));
+    i += 64 - slot % 64;
   }
-  return MonoTime{static_cast<std::int64_t>(promised_) * kTick};
+  return UINT64_MAX;
+}
+
+MonoTime TimerWheel::next_deadline() const {
+  promised_ = next_used_tick();
+  return promised_ == UINT64_MAX ? kNever : MonoTime{static_cast<std::int64_t>(promised_) * kTick};
 }
 
 }  // namespace verbatim::base

@@ -67,8 +67,12 @@ class TimerWheel {
   };
   void insert(Timer& timer);
   void remove(Timer& timer);
+  void append(unsigned slot, Timer& timer);
+  // The first tick behind now_tick_ whose slot holds a timer; UINT64_MAX when none is armed.
+  [[nodiscard]] std::uint64_t next_used_tick() const;
+  void collect_due(Slot& slot);
 
-  std::array<Slot, kSlots> slots_{};
+  std::array<Slot, kSlots + 1> slots_{};  // the last holds what fires now
   std::array<std::uint64_t, kSlots / 64> used_{};
   std::uint64_t now_tick_;
   mutable std::uint64_t promised_ = UINT64_MAX;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/cancel.h"
@@ -21,7 +22,9 @@ using base::TokenIds;
 
 // A request by token ids.
 struct TokenRequest {
-  std::string request_id;  // the engine knows the request by it; aborts name it
+  // The engine knows the request by it; aborts name it. Not empty; all of one length, because some
+  // engines abort every request whose id begins with the one named.
+  std::string request_id;
   // The prompt in pieces, to be sent one behind the other. They must live until the stream ends:
   // nothing is copied.
   std::vector<std::span<const TokenId>> prompt;
@@ -30,7 +33,8 @@ struct TokenRequest {
   std::vector<TokenId> stop_token_ids;  // close ids of the family and the client's
   std::string routing_key;              // session or root: for routers that pin
   base::MonoTime deadline = base::kNever;
-  // Fired, the generation is aborted, whether its first event has come or not. Must outlive the stream.
+  // Fired, the generation is aborted, whether its first event has come or not. Must outlive the
+  // stream.
   base::CancelSignal* cancel = nullptr;
 
   [[nodiscard]] std::size_t prompt_size() const {
@@ -102,9 +106,12 @@ struct Probe {
   std::string engine_version;  // empty: the engine does not say
   std::string weight_version;
   std::vector<ModelInfo> models;
+  std::uint64_t context_length = 0;    // 0: unknown
+  std::uint64_t max_input_tokens = 0;  // longest prompt it takes; 0: unknown
 };
 
-// One engine (a base URL). Owned by one executor.
+// One engine (a base URL). Owned by one executor. Life: created, used, stop()ped to the end,
+// destroyed; its streams are destroyed before stop() is called.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -117,6 +124,8 @@ class Engine {
   virtual base::Task<base::Result<Probe>> probe(base::MonoTime deadline) = 0;
   // Success only when a model really answers (a token was made).
   virtual base::Task<base::Status> ready(base::MonoTime deadline) = 0;
+  // Waits for the abort calls under way (each is bounded) and closes the kept connections.
+  virtual base::Task<void> stop() = 0;
 };
 
 }  // namespace verbatim::engine

@@ -1,0 +1,195 @@
+#include "base/files.h"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "base/sim/sim_files.h"
+
+namespace verbatim::base {
+namespace {
+
+// What both forms of the seam promise. Parameter: simulated or not.
+class FilesContract : public ::testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    if (GetParam()) {
+      files_ = std::make_unique<sim::SimFiles>(1);
+      root_ = "/data";
+    } else {
+      files_ = system_files();
+      const auto random = system_random();
+      root_ = (std::filesystem::temp_directory_path() / ("verbatim-files-" + new_hex_id(*random)))
+                  .string();
+    }
+    ASSERT_TRUE(files_->make_directories(root_).ok());
+  }
+  void TearDown() override {
+    if (!GetParam()) std::filesystem::remove_all(root_);
+  }
+  [[nodiscard]] std::string at(const std::string& name) const { return root_ + "/" + name; }
+
+  std::unique_ptr<Files> files_;
+  std::string root_;
+};
+
+TEST_P(FilesContract, what_is_appended_is_read) {
+  auto file = files_->open_append(at("log"));
+  ASSERT_TRUE(file.ok());
+  EXPECT_TRUE((*file)->append("one\n").ok());
+  EXPECT_TRUE((*file)->append("two\n").ok());
+  EXPECT_TRUE((*file)->sync().ok());
+  EXPECT_EQ((*file)->size(), 8U);
+  EXPECT_EQ(files_->read(at("log"), 100).value(), "one\ntwo\n");
+}
+
+TEST_P(FilesContract, a_file_opened_again_goes_on_at_its_end) {
+  EXPECT_TRUE(files_->open_append(at("log")).value()->append("abc").ok());
+  auto file = files_->open_append(at("log"));
+  EXPECT_EQ((*file)->size(), 3U);
+  EXPECT_TRUE((*file)->append("def").ok());
+  EXPECT_EQ(files_->read(at("log"), 100).value(), "abcdef");
+}
+
+TEST_P(FilesContract, a_truncated_file_goes_on_where_it_was_cut) {
+  auto file = files_->open_append(at("log"));
+  EXPECT_TRUE((*file)->append("abcdef").ok());
+  EXPECT_TRUE((*file)->truncate(2).ok());
+  EXPECT_EQ((*file)->size(), 2U);
+  EXPECT_TRUE((*file)->append("X").ok());
+  EXPECT_EQ(files_->read(at("log"), 100).value(), "abX");
+}
+
+TEST_P(FilesContract, a_file_over_the_size_limit_is_too_large) {
+  EXPECT_TRUE(files_->replace(at("big"), std::string(1000, 'x')).ok());
+  EXPECT_TRUE(files_->read(at("big"), 1000).ok());
+  EXPECT_EQ(files_->read(at("big"), 999).error().kind, ErrorKind::kTooLarge);
+}
+
+TEST_P(FilesContract, what_is_missing_is_not_found) {
+  EXPECT_EQ(files_->read(at("none"), 10).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(files_->map(at("none")).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(files_->list(at("none")).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(files_->remove(at("none")).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(files_->open_append(at("none/log")).error().kind, ErrorKind::kNotFound);
+  EXPECT_FALSE(files_->exists(at("none")));
+}
+
+TEST_P(FilesContract, a_mapping_keeps_the_replaced_file) {
+  EXPECT_TRUE(files_->replace(at("v"), "old").ok());
+  auto mapped = files_->map(at("v"));
+  ASSERT_TRUE(mapped.ok());
+  EXPECT_TRUE(files_->replace(at("v"), "newer").ok());
+  const auto bytes = (*mapped)->bytes();
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), "old");
+  EXPECT_EQ(files_->read(at("v"), 100).value(), "newer");
+}
+
+TEST_P(FilesContract, an_empty_file_can_be_mapped) {
+  EXPECT_TRUE(files_->replace(at("empty"), "").ok());
+  auto mapped = files_->map(at("empty"));
+  ASSERT_TRUE(mapped.ok());
+  EXPECT_TRUE((*mapped)->bytes().empty());
+}
+
+TEST_P(FilesContract, a_directory_lists_its_entries_sorted) {
+  EXPECT_TRUE(files_->make_directories(at("d/e/")).ok());
+  EXPECT_TRUE(files_->replace(at("d/b"), "1").ok());
+  EXPECT_TRUE(files_->replace(at("d/a"), "2").ok());
+  EXPECT_TRUE(files_->replace(at("d/e/deep"), "3").ok());
+  EXPECT_EQ(files_->list(at("d")).value(), (std::vector<std::string>{"a", "b", "e"}));
+  EXPECT_TRUE(files_->exists(at("d/e")));
+  EXPECT_TRUE(files_->remove(at("d/a")).ok());
+  EXPECT_EQ(files_->list(at("d/")).value(), (std::vector<std::string>{"b", "e"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Real, FilesContract, ::testing::Values(false));
+INSTANTIATE_TEST_SUITE_P(Simulated, FilesContract, ::testing::Values(true));
+
+TEST(SystemFiles, writing_to_a_full_disk_is_unavailable) {
+  auto full = system_files()->open_append("/dev/full");
+  ASSERT_TRUE(full.ok());
+  const auto status = (*full)->append("x");
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().kind, ErrorKind::kUnavailable);
+}
+
+TEST(SimFiles, a_crash_keeps_what_was_synced_and_a_prefix_of_the_rest) {
+  bool lost_some = false;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE(seed);
+    sim::SimFiles files(seed);
+    auto file = files.open_append("log");
+    ASSERT_TRUE(file.ok());
+    EXPECT_TRUE((*file)->append("synced").ok());
+    EXPECT_TRUE((*file)->sync().ok());
+    EXPECT_TRUE((*file)->append("unsynced").ok());
+    files.crash();
+    const std::string left = files.read("log", 100).value();
+    EXPECT_TRUE(std::string("syncedunsynced").starts_with(left));
+    EXPECT_GE(left.size(), 6U);
+    lost_some |= left.size() < 14;
+    EXPECT_FALSE((*file)->append("late").ok());  // opened before the crash
+  }
+  EXPECT_TRUE(lost_some);
+}
+
+TEST(SimFiles, an_unsynced_truncation_is_undone_by_a_crash) {
+  sim::SimFiles files(1);
+  auto file = files.open_append("log");
+  EXPECT_TRUE((*file)->append("abcdef").ok());
+  EXPECT_TRUE((*file)->sync().ok());
+  EXPECT_TRUE((*file)->truncate(2).ok());
+  EXPECT_TRUE((*file)->append("X").ok());
+  files.crash();
+  EXPECT_EQ(files.read("log", 100).value(), "abcdef");
+}
+
+TEST(SimFiles, failures_fire_as_often_as_asked_and_are_counted) {
+  sim::SimFiles files(5);
+  auto file = files.open_append("log");
+  files.options().fail_append = 200;
+  files.options().fail_sync = 100;
+  files.options().fail_replace = 300;
+  int failed_appends = 0;
+  int failed_syncs = 0;
+  int failed_replaces = 0;
+  for (int i = 0; i < 2000; ++i) {
+    if (!(*file)->append("0123456789").ok()) {
+      ++failed_appends;
+      EXPECT_TRUE((*file)->truncate((*file)->size()).ok());
+    }
+    failed_syncs += (*file)->sync().ok() ? 0 : 1;
+    failed_replaces += files.replace("r", "x").ok() ? 0 : 1;
+  }
+  EXPECT_NEAR(failed_appends, 400, 100);
+  EXPECT_NEAR(failed_syncs, 200, 80);
+  EXPECT_NEAR(failed_replaces, 600, 120);
+  EXPECT_EQ(files.faults().append, static_cast<std::uint64_t>(failed_appends));
+  EXPECT_EQ(files.faults().sync, static_cast<std::uint64_t>(failed_syncs));
+  EXPECT_EQ(files.faults().replace, static_cast<std::uint64_t>(failed_replaces));
+  EXPECT_EQ(files.read("log", 1'000'000).value().size(),
+            static_cast<std::size_t>(2000 - failed_appends) * 10);
+}
+
+TEST(SimFiles, readers_see_the_old_or_the_new_file_whatever_a_replace_meets) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    sim::SimFiles files(seed);
+    ASSERT_TRUE(files.replace("v", "old").ok());
+    files.options().fail_replace = 500;
+    const bool ok = files.replace("v", "new!").ok();
+    const std::string seen = files.read("v", 10).value();
+    EXPECT_TRUE(seen == "old" || seen == "new!");
+    files.crash();
+    const std::string left = files.read("v", 10).value();
+    EXPECT_TRUE(left == "old" || left == "new!");
+    if (ok) {
+      EXPECT_EQ(left, "new!");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace verbatim::base

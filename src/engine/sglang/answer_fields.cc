@@ -1,0 +1,144 @@
+#include "engine/sglang/answer_fields.h"
+
+#include <memory>
+#include <utility>
+
+#include "engine/upstream.h"
+#include "json/writer.h"
+
+namespace verbatim::engine::sglang {
+namespace {
+
+using base::Result;
+using json::Value;
+
+constexpr const char* kFinish = "meta_info.finish_reason";
+constexpr const char* kWeights = "meta_info.weight_versions";
+
+// The engine gave the request up. Where it says with which status, the client gets that status and
+// a body in the shape of SGLang's own errors.
+base::Error aborted(const Value& finish) {
+  std::string said;
+  if (const auto message = finish.get("message"); message && message->is_string())
+    said = excerpt(message->string(), 2000);
+  auto error = base::error(base::ErrorKind::kEngine, "the engine aborted the generation");
+  if (!said.empty()) error.message += ": " + said;
+  error.code = "engine_abort";
+  const auto code = finish.get("status_code");
+  const auto status = code && code->is_number() ? code->integer() : std::nullopt;
+  if (!status || *status < 400 || *status > 599) return error;
+  json::Writer w;
+  w.begin_object().key("error").begin_object().field("message", said).end_object().end_object();
+  error.upstream = std::make_shared<const base::UpstreamAnswer>(base::UpstreamAnswer{
+      static_cast<int>(*status), {{"content-type", "application/json"}}, w.take()});
+  return error;
+}
+
+base::Status read_matched(const Value& finish, EngineFinish& into) {
+  const auto matched = finish.get("matched");
+  if (!matched) return {};
+  if (matched->is_string()) {
+    into.matched_string = matched->string();
+    return {};
+  }
+  const auto id = count_of(*matched);
+  if (id && *id <= UINT32_MAX) {
+    into.matched_id = static_cast<TokenId>(*id);
+    return {};
+  }
+  // A stop sequence of several ids: no single id matched.
+  if (matched->is_array()) return {};
+  return malformed("meta_info.finish_reason.matched", found(*matched), "a token id or a string");
+}
+
+}  // namespace
+
+base::Error malformed(std::string_view field, std::string_view found, std::string_view expected) {
+  std::string message = "the engine's answer can't be trusted: ";
+  if (!field.empty()) message.append(field).append(": ");
+  message.append("found ").append(found).append(", expected ").append(expected);
+  return base::Error{
+      base::ErrorKind::kEngine, std::move(message), std::string(field), "malformed_answer", {}};
+}
+
+std::string found(const Value& value) {
+  if (value.is_array()) return "an array of " + std::to_string(value.size());
+  if (value.is_object()) return "an object";
+  return excerpt(value.raw());
+}
+
+std::string entry(std::string_view list, std::uint64_t at) {
+  return std::string(list) + "[" + std::to_string(at) + "]";
+}
+
+std::optional<std::uint64_t> count_of(const Value& value) {
+  if (!value.is_number() || !value.written_as_integer()) return std::nullopt;
+  const auto number = value.integer();
+  if (!number || *number < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*number);
+}
+
+Result<ListForm> list_form(const Value& list, std::string_view field, std::uint64_t total,
+                           std::uint64_t seen) {
+  const std::uint64_t fresh = total - seen;
+  if (list.is_array()) {
+    if (list.size() == total) return ListForm{seen};
+    if (list.size() == fresh) return ListForm{0};
+  }
+  std::string expected = std::to_string(total) + " entries (completion_tokens)";
+  if (seen > 0) expected += " or the " + std::to_string(fresh) + " new ones";
+  return malformed(field, found(list), expected);
+}
+
+std::optional<LogprobEntry> logprob_entry(const Value& value) {
+  if (!value.is_array() || value.size() < 2) return std::nullopt;
+  auto at = value.begin();
+  const Value logprob = (*at).value;
+  ++at;
+  return LogprobEntry{logprob, (*at).value};
+}
+
+Result<std::optional<EngineFinish>> read_finish(const Value& meta) {
+  const auto finish = meta.get("finish_reason");
+  if (!finish) return std::optional<EngineFinish>();
+  if (!finish->is_object()) return malformed(kFinish, found(*finish), "an object or null");
+  const auto type = finish->get("type");
+  if (!type || !type->is_string()) {
+    return malformed("meta_info.finish_reason.type", type ? found(*type) : "nothing",
+                     "stop, length or abort");
+  }
+  EngineFinish read;
+  read.raw = type->string();
+  if (read.raw == "abort") return aborted(*finish);
+  if (read.raw == "length") {
+    read.kind = EngineFinish::Kind::kLength;
+  } else if (read.raw != "stop") {
+    return malformed("meta_info.finish_reason.type", found(*type), "stop, length or abort");
+  }
+  if (auto status = read_matched(*finish, read); !status.ok()) return std::move(status).error();
+  return std::optional<EngineFinish>(std::move(read));
+}
+
+Result<std::optional<std::vector<WeightSpan>>> read_weight_versions(const Value& meta) {
+  const auto list = meta.get("weight_versions");
+  if (!list) return std::optional<std::vector<WeightSpan>>();
+  if (!list->is_array()) return malformed(kWeights, found(*list), "an array");
+  std::vector<WeightSpan> spans;
+  for (const auto& member : *list) {
+    const Value& item = member.value;
+    const auto field = entry(kWeights, spans.size());
+    const auto version = item.is_object() ? item.get("version") : std::nullopt;
+    const auto start = item.is_object() ? item.get("start") : std::nullopt;
+    const auto begin = start ? count_of(*start) : std::nullopt;
+    if (!version || !version->is_string() || !begin)
+      return malformed(field, found(item), "{version: string, start: count, end: count}");
+    if (!spans.empty() && *begin < spans.back().begin) {
+      return malformed(field + ".start", std::to_string(*begin),
+                       "at least " + std::to_string(spans.back().begin));
+    }
+    spans.push_back({version->string(), *begin});
+  }
+  return std::optional<std::vector<WeightSpan>>(std::move(spans));
+}
+
+}  // namespace verbatim::engine::sglang

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "json/value.h"
+
+namespace verbatim::engine::sglang {
+
+// Fields of SGLang's answer, one function for each shape. Pure; used by AnswerReader.
+
+// "`field`: found ..., expected ..." as an error of the engine. An empty field means the whole.
+base::Error malformed(std::string_view field, std::string_view found, std::string_view expected);
+// What to say was found: scalars as written (cut when long), containers by kind and size.
+std::string found(const json::Value& value);
+// "output_ids[3]".
+std::string entry(std::string_view list, std::uint64_t at);
+
+// A number written as an integer, not negative.
+std::optional<std::uint64_t> count_of(const json::Value& value);
+
+// How the entries of a list stand to those read before: the first `repeated` are old.
+struct ListForm {
+  std::uint64_t repeated = 0;
+};
+// `total` entries exist by now, `seen` of them were read. Error: not a list, or of neither length.
+base::Result<ListForm> list_form(const json::Value& list, std::string_view field,
+                                 std::uint64_t total, std::uint64_t seen);
+
+// [logprob, id, text or null].
+struct LogprobEntry {
+  json::Value logprob;
+  json::Value id;
+};
+std::optional<LogprobEntry> logprob_entry(const json::Value& value);
+
+// meta_info.finish_reason; nullopt while it is null. "abort" is an error that names the engine's
+// reason.
+base::Result<std::optional<EngineFinish>> read_finish(const json::Value& meta);
+
+// meta_info.weight_versions: [{version, start, end}]; nullopt where it is absent.
+base::Result<std::optional<std::vector<WeightSpan>>> read_weight_versions(const json::Value& meta);
+
+}  // namespace verbatim::engine::sglang

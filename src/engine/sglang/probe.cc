@@ -1,0 +1,125 @@
+#include <cstdint>
+#include <utility>
+
+#include "engine/sglang/answer_fields.h"
+#include "engine/sglang/engine.h"
+#include "engine/upstream.h"
+
+// What the engine says of itself. Each answer is optional, and so is each field: releases differ,
+// and routers pass some paths only.
+namespace verbatim::engine::sglang {
+namespace {
+
+using base::ErrorKind;
+using base::MonoTime;
+using base::Result;
+using base::Status;
+using base::Task;
+using json::Document;
+using json::Value;
+
+constexpr std::size_t kMaxProbe = std::size_t{4} << 20;
+
+bool is_missing(int status) {
+  return status == 404 || status == 405 || status == 501;
+}
+
+std::string text_in(const Value& object, std::string_view name) {
+  const auto member = object.is_object() ? object.get(name) : std::nullopt;
+  return member && member->is_string() ? member->string() : std::string();
+}
+
+std::uint64_t count_in(const Value& object, std::string_view name) {
+  const auto member = object.is_object() ? object.get(name) : std::nullopt;
+  return member ? count_of(*member).value_or(0) : 0;
+}
+
+void read_models(const Value& root, Probe& probe) {
+  const auto data = root.is_object() ? root.get("data") : std::nullopt;
+  if (!data || !data->is_array()) return;
+  for (const auto& member : *data) {
+    auto id = text_in(member.value, "id");
+    if (!id.empty())
+      probe.models.push_back({std::move(id), count_in(member.value, "max_model_len")});
+  }
+}
+
+void read_server(const Value& root, Probe& probe) {
+  probe.engine_version = text_in(root, "version");
+  probe.context_length = count_in(root, "context_length");
+  probe.max_input_tokens = count_in(root, "max_req_input_len");
+  for (auto& model : probe.models) {
+    if (model.max_model_len == 0) model.max_model_len = probe.context_length;
+  }
+}
+
+}  // namespace
+
+Task<Result<net::ClientResponse>> SglangEngine::get(std::string path, MonoTime deadline) {
+  const std::string target = options_.url.base_path + path;
+  const net::ClientRequest request = request_to("GET", target);
+  auto response = co_await client_.request(request, deadline);
+  co_return std::move(response);
+}
+
+Task<Result<std::optional<Document>>> SglangEngine::get_json(std::string path, MonoTime deadline) {
+  auto response = co_await get(path, deadline);
+  if (!response.ok()) co_return std::move(response).error();
+  auto body = co_await response->read_all(kMaxProbe, deadline);
+  if (is_missing(response->status())) co_return std::optional<Document>();
+  if (!body.ok()) co_return std::move(body).error();
+  if (response->status() != 200) {
+    auto error = upstream_error(response->status(), response->headers(), std::move(*body));
+    error.message = "GET " + path + ": " + error.message;
+    co_return error;
+  }
+  auto document = Document::parse(std::move(*body));
+  if (!document.ok()) {
+    co_return malformed(path, "text that is not JSON (" + document.error().message + ")",
+                        "a JSON object");
+  }
+  co_return std::optional<Document>(std::move(*document));
+}
+
+Task<Result<std::optional<Document>>> SglangEngine::get_either(std::string path, std::string older,
+                                                               MonoTime deadline) {
+  auto found = co_await get_json(path, deadline);
+  if (!found.ok() || *found) co_return std::move(found);
+  auto old = co_await get_json(older, deadline);
+  co_return std::move(old);
+}
+
+Task<Result<Probe>> SglangEngine::probe(MonoTime deadline) {
+  Probe probe;
+  auto models = co_await get_json("/v1/models", deadline);
+  if (!models.ok()) co_return std::move(models).error();
+  if (*models) read_models((*models)->root(), probe);
+  auto model = co_await get_either("/model_info", "/get_model_info", deadline);
+  if (!model.ok()) co_return std::move(model).error();
+  if (*model) probe.weight_version = text_in((*model)->root(), "weight_version");
+  auto server = co_await get_either("/server_info", "/get_server_info", deadline);
+  if (!server.ok()) co_return std::move(server).error();
+  if (*server) read_server((*server)->root(), probe);
+  if (!*models && !*model && !*server) {
+    co_return base::error(ErrorKind::kUnavailable,
+                          "no SGLang here: found none of /v1/models, /model_info, /server_info");
+  }
+  co_return probe;
+}
+
+Task<Status> SglangEngine::ready(MonoTime deadline) {
+  std::string path = "/health_generate";  // samples a token
+  auto response = co_await get(path, deadline);
+  if (response.ok() && is_missing(response->status())) {
+    path = "/health";
+    response = co_await get(path, deadline);
+  }
+  if (!response.ok()) co_return std::move(response).error();
+  const int status = response->status();
+  (void)co_await response->read_all(kMaxProbe, deadline);
+  if (status == 200) co_return Status();
+  co_return base::error(ErrorKind::kUnavailable, "GET " + path + ": found status " +
+                                                     std::to_string(status) + ", expected 200");
+}
+
+}  // namespace verbatim::engine::sglang

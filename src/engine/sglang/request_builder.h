@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "engine/engine.h"
+
+namespace verbatim::engine::sglang {
+
+// What SGLang (0.4 to 0.5.18) is sent: bodies of POST /generate and POST /abort_request. Only keys
+// it knows are ever written: an unknown sampling key fails the whole request. Pure.
+
+// The body of POST /generate: streamed, with a logprob for each sampled id and nothing trimmed or
+// left out.
+std::string generate_body(const TokenRequest& request);
+
+// The body of POST /abort_request. SGLang aborts every request whose id begins with `request_id`,
+// so it must not be empty.
+std::string abort_body(std::string_view request_id);
+
+// Whether SGLang can do what is asked. `vocab_size` bounds the stop ids.
+base::Status check_sampling(const message::Sampling& sampling, std::uint64_t vocab_size);
+
+}  // namespace verbatim::engine::sglang

@@ -1,0 +1,99 @@
+#include "engine/sglang/request_builder.h"
+
+#include <limits>
+
+#include "base/random.h"
+#include "gtest/gtest.h"
+#include "json/value.h"
+
+namespace verbatim::engine::sglang {
+namespace {
+
+TEST(RequestBuilder, writes_every_parameter_under_the_name_sglang_knows) {
+  const TokenIds head = {1, 22}, tail = {333, 0, 4294967295u};
+  TokenRequest request;
+  request.request_id = "ab\"c";
+  request.prompt = {head, tail};
+  request.max_new_tokens = 17;
+  request.stop_token_ids = {9, 8};
+  auto& s = request.sampling;
+  s.temperature = 0;
+  s.top_p = 0.9;
+  s.top_k = -1;
+  s.min_p = 0.05;
+  s.frequency_penalty = -1.5;
+  s.presence_penalty = 2;
+  s.repetition_penalty = 1.1;
+  s.seed = -3;
+  s.max_tokens = 99;
+  s.stop = {"\n\n", "END"};
+  s.stop_token_ids = {8, 7};
+  s.logprobs = true;
+  s.top_logprobs = 5;
+  EXPECT_EQ(generate_body(request),
+            R"({"rid":"ab\"c","input_ids":[1,22,333,0,4294967295],"sampling_params":{)"
+            R"("max_new_tokens":17,"temperature":0,"top_p":0.9,"top_k":-1,"min_p":0.05,)"
+            R"("frequency_penalty":-1.5,"presence_penalty":2,"repetition_penalty":1.1,)"
+            R"("sampling_seed":-3,"stop":["\n\n","END"],"stop_token_ids":[9,8,7],)"
+            R"("skip_special_tokens":false,"spaces_between_special_tokens":false,)"
+            R"("no_stop_trim":true},"return_logprob":true,"logprob_start_len":-1,)"
+            R"("top_logprobs_num":5,"stream":true})");
+}
+
+TEST(RequestBuilder, leaves_out_what_nobody_asked_for) {
+  const TokenIds prompt = {1};
+  TokenRequest request;
+  request.request_id = "r";
+  request.prompt = {prompt};
+  request.max_new_tokens = 1;
+  request.sampling.top_logprobs = 5;  // without logprobs it says nothing
+  EXPECT_EQ(generate_body(request),
+            R"({"rid":"r","input_ids":[1],"sampling_params":{"max_new_tokens":1,)"
+            R"("skip_special_tokens":false,"spaces_between_special_tokens":false,)"
+            R"("no_stop_trim":true},"return_logprob":true,"logprob_start_len":-1,)"
+            R"("top_logprobs_num":0,"stream":true})");
+}
+
+TEST(RequestBuilder, prints_long_prompts_in_any_pieces) {
+  base::SeededRandom random(2);
+  TokenIds ids;
+  for (int i = 0; i < 20000; ++i)
+    ids.push_back(static_cast<TokenId>(random.next() >> (32 + random.below(32))));
+  TokenRequest request;
+  request.request_id = "r";
+  request.max_new_tokens = 1;
+  for (std::size_t at = 0; at < ids.size();) {
+    const auto n = std::min<std::size_t>(random.below(900), ids.size() - at);
+    request.prompt.push_back(std::span(ids).subspan(at, n));
+    at += n;
+  }
+  const auto body = json::Document::parse(generate_body(request));
+  ASSERT_TRUE(body.ok());
+  TokenIds read;
+  for (const auto& member : *body->root().find("input_ids"))
+    read.push_back(static_cast<TokenId>(*member.value.integer()));
+  EXPECT_EQ(read, ids);
+}
+
+TEST(RequestBuilder, names_the_parameter_that_can_not_be_done) {
+  message::Sampling s;
+  EXPECT_TRUE(check_sampling(s, 100).ok());
+  s.top_logprobs = 21;
+  EXPECT_EQ(check_sampling(s, 100).error().field, "top_logprobs");
+  s = {};
+  s.stop = {"a", ""};
+  EXPECT_EQ(check_sampling(s, 100).error().field, "stop[1]");
+  s = {};
+  s.stop_token_ids = {99, 100};
+  EXPECT_EQ(check_sampling(s, 100).error().field, "stop_token_ids[1]");
+  s = {};
+  s.min_p = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(check_sampling(s, 100).error().field, "min_p");
+}
+
+TEST(RequestBuilder, an_abort_names_its_request) {
+  EXPECT_EQ(abort_body("r1"), R"({"rid":"r1"})");
+}
+
+}  // namespace
+}  // namespace verbatim::engine::sglang

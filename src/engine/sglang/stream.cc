@@ -1,0 +1,165 @@
+#include "engine/sglang/stream.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "engine/sglang/engine.h"
+
+namespace verbatim::engine::sglang {
+namespace {
+
+using base::ErrorKind;
+
+bool is_event_stream(const net::Headers& headers) {
+  const auto type = headers.find("content-type");
+  const auto name = type.substr(0, type.find(';'));
+  return net::equals_ignoring_case(name.substr(0, name.find_last_not_of(" \t") + 1),
+                                   "text/event-stream");
+}
+
+base::Error cut(std::string found) {
+  auto error = base::error(ErrorKind::kEngine, "the engine's answer was cut: " + std::move(found));
+  error.code = "cut_answer";
+  return error;
+}
+
+void append(TokenChunk& to, TokenChunk&& from) {
+  if (to.ids.empty()) {
+    to = std::move(from);
+    return;
+  }
+  // One list of top logprobs for each id, or none at all.
+  if (!to.top_logprobs.empty() || !from.top_logprobs.empty()) {
+    to.top_logprobs.resize(to.ids.size());
+    from.top_logprobs.resize(from.ids.size());
+    std::move(from.top_logprobs.begin(), from.top_logprobs.end(),
+              std::back_inserter(to.top_logprobs));
+  }
+  to.ids.insert(to.ids.end(), from.ids.begin(), from.ids.end());
+  to.logprobs.insert(to.logprobs.end(), from.logprobs.begin(), from.logprobs.end());
+}
+
+}  // namespace
+
+SglangStream::SglangStream(SglangEngine& engine, TokenRequest request, net::ClientResponse response)
+    : engine_(engine),
+      request_id_(std::move(request.request_id)),
+      deadline_(request.deadline),
+      response_(std::move(response)),
+      body_(is_event_stream(response_->headers()) ? Body::kEvents : Body::kWhole),
+      events_(engine.options().max_event),
+      reader_(
+          Sent{std::move(request.prompt), request.max_new_tokens, engine.options().vocab_size}) {
+  if (request.cancel != nullptr)
+    on_cancel_.emplace(*request.cancel, [this] { give_up("the request was given up"); });
+}
+
+SglangStream::~SglangStream() {
+  abort();
+}
+
+base::Task<base::Status> SglangStream::start() {
+  while (!heard_ && !failure_) co_await read_more();
+  // An error behind good events comes after them, from next().
+  if (failure_ && chunk_.ids.empty()) co_return *failure_;
+  co_return base::Status();
+}
+
+base::Task<base::Result<std::optional<TokenChunk>>> SglangStream::next() {
+  for (;;) {
+    if (!chunk_.ids.empty()) co_return std::optional<TokenChunk>(std::exchange(chunk_, {}));
+    if (failure_) co_return *failure_;
+    if (done_) co_return std::optional<TokenChunk>();
+    co_await read_more();
+  }
+}
+
+base::MonoTime SglangStream::read_deadline() const {
+  return std::min(deadline_, engine_.in(engine_.options().idle_timeout));
+}
+
+base::Task<void> SglangStream::read_more() {
+  auto bytes = co_await response_->read(read_deadline());
+  if (failure_) co_return;  // given up meanwhile
+  if (!bytes.ok()) {
+    base::Error error = std::move(bytes).error();
+    error.message = "reading the engine's answer: " + error.message;
+    // A stream that breaks off is the engine's failure, whatever the transport calls it.
+    if (error.kind != ErrorKind::kTimeout) error.kind = ErrorKind::kEngine;
+    fail(std::move(error));
+    co_return;
+  }
+  if (bytes->empty()) {
+    take_end();
+  } else {
+    take(*bytes);
+  }
+}
+
+void SglangStream::take(std::string_view bytes) {
+  if (body_ == Body::kWhole) {
+    if (bytes.size() > engine_.options().max_event - whole_.size()) {
+      fail(malformed("", "more than " + std::to_string(engine_.options().max_event) + " bytes",
+                     "less"));
+      return;
+    }
+    whole_ += bytes;
+    return;
+  }
+  auto status = events_.feed(bytes, [this](const net::SseEvent& event) -> base::Status {
+    return done_ ? base::Status() : take_event(event.data);
+  });
+  if (!status.ok()) {
+    base::Error error = std::move(status).error();
+    error.kind = ErrorKind::kEngine;
+    fail(std::move(error));
+    return;
+  }
+  if (done_) engine_.drain(std::move(*std::exchange(response_, std::nullopt)));
+}
+
+base::Status SglangStream::take_event(std::string_view data) {
+  heard_ = true;
+  if (data != "[DONE]") return take_object(data);
+  auto end = reader_.finish();
+  if (!end.ok()) return std::move(end).error();
+  end_ = std::move(*end);
+  done_ = true;
+  return {};
+}
+
+base::Status SglangStream::take_object(std::string_view data) {
+  auto chunk = reader_.feed(data);
+  if (!chunk.ok()) return std::move(chunk).error();
+  append(chunk_, std::move(*chunk));
+  return {};
+}
+
+void SglangStream::take_end() {
+  heard_ = true;
+  if (body_ == Body::kEvents) return fail(cut("found the end of the stream, expected [DONE]"));
+  if (auto status = take_object(whole_); !status.ok()) return fail(std::move(status).error());
+  if (auto status = take_event("[DONE]"); !status.ok()) return fail(std::move(status).error());
+  response_.reset();
+}
+
+void SglangStream::fail(base::Error error) {
+  failure_ = std::move(error);
+  tell_engine();
+}
+
+void SglangStream::give_up(const char* reason) {
+  if (failure_ || done_) return;
+  chunk_ = {};
+  fail(base::error(ErrorKind::kCancelled, reason));
+}
+
+void SglangStream::tell_engine() {
+  if (response_) response_->close();
+  if (reader_.engine_is_done()) return;
+  engine_.send_abort(request_id_,
+                     heard_ ? SglangEngine::Heard::kSomething : SglangEngine::Heard::kNothing);
+}
+
+}  // namespace verbatim::engine::sglang

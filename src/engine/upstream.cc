@@ -1,0 +1,137 @@
+#include "engine/upstream.h"
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace verbatim::engine {
+namespace {
+
+using json::Document;
+using json::Value;
+
+constexpr std::size_t kMaxMessage = 2000;
+
+// Fields that belong to one connection (RFC 9110 7.6.1), or that our own server writes.
+bool stays_behind(std::string_view name) {
+  static constexpr std::array<std::string_view, 12> kNames = {
+      "connection", "keep-alive",       "proxy-authenticate", "proxy-authorization",
+      "te",         "trailer",          "transfer-encoding",  "upgrade",
+      "server",     "proxy-connection", "content-length",     "date"};
+  for (const auto own : kNames) {
+    if (net::equals_ignoring_case(name, own)) return true;
+  }
+  return false;
+}
+
+std::string_view trim(std::string_view text) {
+  const auto begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+// Named by a Connection field: hop-by-hop by the sender's word.
+bool named_by_connection(const net::Headers& headers, std::string_view name) {
+  for (const auto field : headers) {
+    if (!net::equals_ignoring_case(field.name, "connection")) continue;
+    std::string_view rest = field.value;
+    while (!rest.empty()) {
+      const auto comma = rest.find(',');
+      if (net::equals_ignoring_case(trim(rest.substr(0, comma)), name)) return true;
+      rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    }
+  }
+  return false;
+}
+
+std::vector<std::pair<std::string, std::string>> end_to_end(const net::Headers& headers) {
+  std::vector<std::pair<std::string, std::string>> kept;
+  for (const auto field : headers) {
+    if (stays_behind(field.name) || named_by_connection(headers, field.name)) continue;
+    kept.emplace_back(field.name, field.value);
+  }
+  return kept;
+}
+
+std::string text_of(const Value& body) {
+  if (body.is_string()) return body.string();
+  if (!body.is_object()) return {};
+  for (const std::string_view name : {"error", "message", "detail"}) {
+    const auto member = body.get(name);
+    if (!member) continue;
+    if (auto text = text_of(*member); !text.empty()) return text;
+  }
+  return {};
+}
+
+bool is_plain_text(std::string_view text) {
+  for (const char c : text) {
+    const auto u = static_cast<unsigned char>(c);
+    if (c == '<' || u >= 0x7f || (u < 0x20 && c != '\n' && c != '\r' && c != '\t')) return false;
+  }
+  return true;
+}
+
+std::optional<int> http_status(const Value& body) {
+  if (!body.is_object()) return std::nullopt;
+  for (const std::string_view name : {"code", "status_code"}) {
+    const auto member = body.get(name);
+    if (!member || !member->is_number()) continue;
+    const auto status = member->integer();
+    if (status && *status >= 400 && *status <= 599) return static_cast<int>(*status);
+  }
+  const auto inner = body.get("error");
+  return inner ? http_status(*inner) : std::nullopt;
+}
+
+}  // namespace
+
+std::string excerpt(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) return std::string(text);
+  while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xc0) == 0x80) --limit;
+  return std::string(text.substr(0, limit)) + "...";
+}
+
+std::string error_message(std::string_view body) {
+  if (body.empty()) return {};
+  const auto parsed = Document::parse(std::string(body));
+  if (parsed.ok()) return excerpt(text_of(parsed->root()), kMaxMessage);
+  return is_plain_text(body) ? excerpt(trim(body), kMaxMessage) : std::string();
+}
+
+base::Error upstream_error(int status, const net::Headers& headers, std::string body) {
+  auto error = base::error(base::ErrorKind::kEngine,
+                           "the engine answered with status " + std::to_string(status));
+  if (status < 400) {
+    error.message += ", expected 200";
+    error.code = "malformed_answer";
+    return error;
+  }
+  if (const auto said = error_message(body); !said.empty()) error.message += ": " + said;
+  error.code = "engine_error";
+  error.upstream = std::make_shared<const base::UpstreamAnswer>(
+      base::UpstreamAnswer{status, end_to_end(headers), std::move(body)});
+  return error;
+}
+
+bool is_error_body(const Value& body) {
+  if (!body.is_object()) return false;
+  if (body.get("error")) return true;
+  const auto object = body.get("object");
+  return object && object->is_string() && object->string() == "error";
+}
+
+base::Error reported_error(const Value& body) {
+  auto error = base::error(base::ErrorKind::kEngine, "the engine reported an error");
+  if (const auto said = text_of(body); !said.empty())
+    error.message += ": " + excerpt(said, kMaxMessage);
+  error.code = "engine_error";
+  if (const auto status = http_status(body)) {
+    error.upstream = std::make_shared<const base::UpstreamAnswer>(base::UpstreamAnswer{
+        *status, {{"content-type", "application/json"}}, std::string(body.raw())});
+  }
+  return error;
+}
+
+}  // namespace verbatim::engine
