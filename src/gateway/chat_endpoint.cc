@@ -39,8 +39,8 @@ message::Usage usage_of(const trajectory::Turn& turn) {
 // Keeps what a whole answer shows beside the message.
 class WholeAnswer final : public TurnObserver {
  public:
-  WholeAnswer(const tokenizer::Tokenizer& tokenizer, bool logprobs)
-      : tokenizer_(tokenizer), wanted_(logprobs) {}
+  WholeAnswer(const tokenizer::Tokenizer& tokenizer, bool wanted)
+      : tokenizer_(tokenizer), wanted_(wanted) {}
 
   Task<Status> on_chunk(std::span<const message::Event>, const engine::TokenChunk& chunk) override {
     if (wanted_) {
