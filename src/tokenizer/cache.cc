@@ -26,7 +26,7 @@ base::Status ImageCache::put(const Image& image) const {
   std::string file(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   layout::Header header;
   std::memcpy(&header, file.data(), sizeof header);
-  header.payload = layout::checksum(header, bytes.subspan(sizeof header));
+  header.checksum = layout::checksum_of(header, bytes.subspan(sizeof header));
   std::memcpy(file.data(), &header, sizeof header);
   return files_.replace(path(image.source()), file);
 }

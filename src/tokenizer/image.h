@@ -23,7 +23,7 @@ class Image {
   // Takes a block made by build_image() or written by anybody: any bytes are either an image or an
   // error (kInvalidRequest).
   static base::Result<std::unique_ptr<const Image>> open(std::vector<std::uint64_t> words);
-  // The same for a mapped cache file, whose payload must also have the checksum its header states.
+  // The same for a mapped cache file, which must also have the checksum its header states.
   static base::Result<std::unique_ptr<const Image>> open(std::unique_ptr<base::MappedFile> file);
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }

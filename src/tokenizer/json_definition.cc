@@ -413,7 +413,8 @@ base::Result<Definition> Reader::finish() && {
 base::Result<Definition> parse_definition(std::string& json) {
   if (json.size() >= (1U << 31))
     return base::error(base::ErrorKind::kTooLarge, "tokenizer.json is larger than 2 GiB");
-  json.reserve(json.size() + simdjson::SIMDJSON_PADDING);
+  static_assert(kJsonPadding >= simdjson::SIMDJSON_PADDING);
+  json.reserve(json.size() + kJsonPadding);
   od::parser parser;
   od::document document;
   const simdjson::padded_string_view view(json.data(), json.size(), json.capacity());
