@@ -4,6 +4,7 @@
 //
 //   check_splice --tokenizer DIR --chat-template FILE --steps N --seed S --policy injection_safe|hf_exact
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -51,6 +52,7 @@ class Checker {
     messages_.clear();
     recorded_.clear();
     row_.clear();
+    dropped_ = false;
     tools_ = random_.chance(500);
     if (random_.chance(700)) messages_.push_back(make(Role::kSystem, text_of(random_, kPieces, 6)));
     messages_.push_back(make(Role::kUser, text_of(random_, kPieces, 6)));
@@ -59,6 +61,7 @@ class Checker {
       const std::size_t first = messages_.size();
       append_suffix();
       if (!turn(first)) return false;
+      if (dropped_) return true;
     }
     return true;
   }
@@ -67,8 +70,15 @@ class Checker {
   std::uint64_t classes[8] = {};
   std::uint64_t refused = 0;
   std::uint64_t cut = 0;
+  std::uint64_t vanished = 0;
 
  private:
+  // Templates take text in front of "</think>" for reasoning, which they may drop: such a message is refused, and only such a one.
+  [[nodiscard]] bool would_vanish(const base::Error& error) const {
+    return error.kind == base::ErrorKind::kInvalidRequest && error.field.ends_with(".content") &&
+           std::any_of(messages_.begin(), messages_.end(), [](const Message& m) { return m.role == Role::kAssistant && m.text.find("</think>") != std::string::npos; });
+  }
+
   static Message make(Role role, std::string text) {
     Message m;
     m.role = role;
@@ -123,18 +133,20 @@ class Checker {
       prompt = rendered->ids;
     } else {
       auto delta = plan_delta(first, inputs, close);
+      if (!delta && would_vanish(delta.error())) return ++vanished, dropped_ = true;
       if (!delta) return report("delta failed: " + delta.error().field + " " + delta.error().message);
       if (!*delta) return restart(inputs);
       prompt = row_;
       prompt.insert(prompt.end(), (*delta)->rendered.ids.begin(), (*delta)->rendered.ids.end());
     }
     if (!recorded_.empty() && !close.empty()) {
-      auto& region = recorded_.back().second.region;
+      auto& region = recorded_.back().second.region;  // the turn before: nothing was recorded since
       region.insert(region.end(), close.begin(), close.end());
     }
     const auto expected = oracle(inputs);
     if (!expected) return report("the oracle found no block for a recorded turn");
     if (prompt != *expected) return differ(prompt, *expected);
+    keep_inserted_reasoning(first, inputs);
     sample(prompt, inputs);
     return true;
   }
@@ -169,7 +181,9 @@ class Checker {
   bool restart(const chat::TemplateInputs& inputs) {
     recorded_.clear();
     auto rendered = renderer_.full(messages_, inputs);
+    if (!rendered && would_vanish(rendered.error())) return ++vanished, dropped_ = true;
     if (!rendered) return report("full render failed: " + rendered.error().message);
+    keep_inserted_reasoning(0, inputs);
     sample(rendered->ids, inputs);
     return true;
   }
@@ -205,21 +219,42 @@ class Checker {
     return numbers;
   }
 
-  std::optional<TokenIds> oracle(const chat::TemplateInputs& inputs) const {
-    auto full = renderer_.text(messages_, inputs);
-    if (!full) return std::nullopt;
-    // Borders of blocks: openers and close tokens that the template wrote.
+  // Where blocks begin and end in a render: openers and close tokens that the template wrote.
+  struct Borders {
     std::vector<std::size_t> begins;
     std::vector<std::size_t> ends;
+  };
+  static Borders borders(const chat::jinja::Text& text) {
+    Borders found;
     std::size_t at = 0;
-    for (const auto& run : full->runs) {
+    for (const auto& run : text.runs) {
       if (run.source == chat::jinja::kTemplate) {
-        const std::string_view bytes = std::string_view(full->bytes).substr(at, run.size);
-        for (std::size_t p = bytes.find("<|im_start|>"); p != std::string_view::npos; p = bytes.find("<|im_start|>", p + 1)) begins.push_back(at + p);
-        for (std::size_t p = bytes.find("<|im_end|>"); p != std::string_view::npos; p = bytes.find("<|im_end|>", p + 1)) ends.push_back(at + p + 10);
+        const std::string_view bytes = std::string_view(text.bytes).substr(at, run.size);
+        for (std::size_t p = bytes.find("<|im_start|>"); p != std::string_view::npos; p = bytes.find("<|im_start|>", p + 1)) found.begins.push_back(at + p);
+        for (std::size_t p = bytes.find("<|im_end|>"); p != std::string_view::npos; p = bytes.find("<|im_end|>", p + 1)) found.ends.push_back(at + p + 10);
       }
       at += run.size;
     }
+    return found;
+  }
+
+  // Retention: reasoning that a client inserted and that stood in a prompt stays there, although the template would drop it once a user
+  // query follows. From the step on in which it was checked, its block counts as recorded.
+  void keep_inserted_reasoning(std::size_t first, const chat::TemplateInputs& inputs) {
+    const auto full = renderer_.text(messages_, inputs);
+    const auto cut_at = borders(*full);
+    const auto numbers = blocks();
+    for (std::size_t i = first; i < messages_.size(); ++i) {
+      const bool reasoning = messages_[i].reasoning || messages_[i].text.find("</think>") != std::string::npos;
+      if (messages_[i].role != Role::kAssistant || !reasoning) continue;
+      recorded_.emplace_back(i, Turn{encode(part(*full, cut_at.begins[numbers[i]], cut_at.ends[numbers[i]]))});
+    }
+  }
+
+  std::optional<TokenIds> oracle(const chat::TemplateInputs& inputs) const {
+    auto full = renderer_.text(messages_, inputs);
+    if (!full) return std::nullopt;
+    const auto [begins, ends] = borders(*full);
     const auto numbers = blocks();
     TokenIds ids;
     std::size_t done = 0;
@@ -314,6 +349,7 @@ class Checker {
   TokenIds row_;
   TokenIds completion_;
   bool reasoning_open_ = false;
+  bool dropped_ = false;  // the request was refused: the conversation ends
 };
 
 int run(const Options& options) {
@@ -336,7 +372,7 @@ int run(const Options& options) {
   }
   std::printf("suffix classes (1 query, 2 assistant, 4 system):");
   for (unsigned i = 0; i < 8; ++i) std::printf(" %u:%llu", i, static_cast<unsigned long long>(checker.classes[i]));
-  std::printf("; %llu turns were cut, %llu suffixes started a new root\n", static_cast<unsigned long long>(checker.cut), static_cast<unsigned long long>(checker.refused));
+  std::printf("; %llu turns were cut, %llu suffixes started a new root, %llu were refused\n", static_cast<unsigned long long>(checker.cut), static_cast<unsigned long long>(checker.refused), static_cast<unsigned long long>(checker.vanished));
   std::printf("%llu passed, 0 failed\n", static_cast<unsigned long long>(checker.steps));
   return 0;
 }
