@@ -71,6 +71,7 @@ class Value {
   Value(const Value& other) : head_(other.head_), payload_(other.payload_) { retain(); }
   Value(Value&& other) noexcept : head_(other.head_), payload_(other.payload_) {
     other.head_ = Head{};
+    other.payload_.integer = 0;
   }
   Value& operator=(const Value& other) {
     Value copy(other);
