@@ -47,8 +47,20 @@ std::string_view Generation::weights() const {
   return plan_.weight_version ? *plan_.weight_version : engine_.options.weight_version;
 }
 
+// g++ 12 miscompiles coroutines that await a Pause made within a condition: it is always a variable.
+base::Task<bool> Generation::pause(base::Duration time) {
+  Pause waiting(engine_.runtime.executor, time, running_.stop);
+  co_return co_await waiting;
+}
+
+base::Task<void> Generation::until_stopped() {
+  Pause waiting(engine_.runtime.executor, std::nullopt, running_.stop);
+  (void)co_await waiting;
+}
+
 base::Task<void> Generation::run() {
-  if (!co_await Pause(engine_.runtime.executor, plan_.delay, running_.stop)) {
+  const bool on = co_await pause(plan_.delay);
+  if (!on) {
     if (running_.by_id) co_await end_aborted(0);
     co_return;
   }
@@ -113,8 +125,9 @@ base::Task<base::Status> Generation::put(std::string_view bytes) {
   for (const char& byte : bytes) {
     auto written = co_await answer_.write(std::string_view(&byte, 1));
     if (!written.ok()) co_return written;
-    if (has(Fault::kSlowBody) &&
-        !co_await Pause(engine_.runtime.executor, kByteTime, running_.stop) && !running_.by_id)
+    if (!has(Fault::kSlowBody)) continue;
+    const bool on = co_await pause(kByteTime);
+    if (!on && !running_.by_id)
       co_return base::error(base::ErrorKind::kCancelled, "the client hung up");
   }
   co_return base::Status();
@@ -126,11 +139,12 @@ base::Task<void> Generation::stream() {
   std::size_t at = 0;
   do {
     const std::size_t n = event_size(content_.size() - at);
-    if (!co_await Pause(engine_.runtime.executor, plan_.token_delay * n, running_.stop)) break;
+    const bool on = co_await pause(plan_.token_delay * n);
+    if (!on) break;
     if (strikes(Fault::kStall, at + n)) {
       engine_.fired(Fault::kStall);
       (void)co_await answer_.flush_head();
-      (void)co_await Pause(engine_.runtime.executor, std::nullopt, running_.stop);
+      co_await until_stopped();
       break;
     }
     if (strikes(Fault::kCutStream, at + n)) {
@@ -197,10 +211,11 @@ base::Task<void> Generation::whole() {
     co_return;
   }
   for (std::size_t at = 0; at < content_.size(); ++at) {
-    bool goes_on = co_await Pause(engine_.runtime.executor, plan_.token_delay, running_.stop);
+    bool goes_on = co_await pause(plan_.token_delay);
     if (goes_on && strikes(Fault::kStall, at + 1)) {
       engine_.fired(Fault::kStall);
-      goes_on = co_await Pause(engine_.runtime.executor, std::nullopt, running_.stop);
+      co_await until_stopped();
+      goes_on = false;
     }
     const bool aborts = goes_on && strikes(Fault::kAbort, at + 1);
     if (aborts) engine_.fired(Fault::kAbort);

@@ -73,6 +73,9 @@ class Generation {
   base::Task<void> run();
 
  private:
+  // True after `time`, false as soon as the request is stopped.
+  base::Task<bool> pause(base::Duration time);
+  base::Task<void> until_stopped();
   base::Task<void> stream();
   base::Task<void> whole();
   base::Task<bool> answered_otherwise();
