@@ -1,0 +1,91 @@
+#include "sim/faults.h"
+
+#include <charconv>
+#include <string>
+
+namespace verbatim::sim {
+namespace {
+
+constexpr std::array<std::string_view, kFaults> kNames = {"no_output_ids",
+                                                          "no_logprobs",
+                                                          "short_logprobs",
+                                                          "nan_logprob",
+                                                          "null_logprob",
+                                                          "count_off_by_one",
+                                                          "wrong_prompt_tokens",
+                                                          "id_out_of_range",
+                                                          "id_negative",
+                                                          "id_string",
+                                                          "id_bool",
+                                                          "null_finish",
+                                                          "abort",
+                                                          "error_body",
+                                                          "html_body",
+                                                          "cut_stream",
+                                                          "no_done",
+                                                          "stall",
+                                                          "slow_body",
+                                                          "error_event",
+                                                          "http_400",
+                                                          "http_429",
+                                                          "http_500",
+                                                          "http_503",
+                                                          "closed",
+                                                          "ids_past_stop",
+                                                          "split_bytes",
+                                                          "trimmed_stop"};
+static_assert(static_cast<std::size_t>(Fault::kTrimmedStop) + 1 == kFaults);
+
+base::Error bad(std::string_view item, std::string_view expected) {
+  return base::invalid("faults",
+                       "found \"" + std::string(item) + "\", expected " + std::string(expected));
+}
+
+}  // namespace
+
+std::string_view name(Fault fault) {
+  return kNames[static_cast<std::size_t>(fault)];
+}
+
+std::optional<Fault> fault_named(std::string_view text) {
+  for (std::size_t i = 0; i < kFaults; ++i) {
+    if (kNames[i] == text) return static_cast<Fault>(i);
+  }
+  return std::nullopt;
+}
+
+std::optional<Fault> FaultRates::draw(base::Random& random) const {
+  std::uint64_t at = random.below(1000);
+  for (std::size_t i = 0; i < kFaults; ++i) {
+    if (at < permille_[i]) return static_cast<Fault>(i);
+    at -= permille_[i];
+  }
+  return std::nullopt;
+}
+
+base::Result<FaultRates> FaultRates::parse(std::string_view text) {
+  FaultRates rates;
+  unsigned sum = 0;
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(item.size() == text.size() ? item.size() : item.size() + 1);
+    const auto equals = item.find('=');
+    if (equals == std::string_view::npos) return bad(item, "name=thousandths");
+    const std::string_view key = item.substr(0, equals);
+    const std::string_view digits = item.substr(equals + 1);
+    unsigned permille = 0;
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), permille);
+    if (read.ec != std::errc() || read.ptr != digits.data() + digits.size() || permille > 1000)
+      return bad(item, "thousandths from 0 to 1000");
+    const auto fault = fault_named(key);
+    if (!fault && key != "all") return bad(item, "the name of a fault");
+    for (std::size_t i = 0; i < kFaults; ++i) {
+      if (!fault || i == index(*fault)) rates.permille_[i] = permille;
+    }
+  }
+  for (const unsigned each : rates.permille_) sum += each;
+  if (sum > 1000) return base::invalid("faults", "found rates that sum to more than 1000");
+  return rates;
+}
+
+}  // namespace verbatim::sim

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/random.h"
+#include "base/result.h"
+
+namespace verbatim::sim {
+
+// Ways in which an engine's answer goes wrong, each seen in the wild. What a client should make of
+// it: an error, unless the comment says that the answer is still good.
+enum class Fault : std::uint8_t {
+  kNoOutputIds,        // ids in the logprobs only: still good
+  kNoLogprobs,         // ids without logprobs
+  kShortLogprobs,      // one logprob missing
+  kNanLogprob,         // NaN, which is no JSON
+  kNullLogprob,        // null, as some encoders write NaN
+  kCountOffByOne,      // completion_tokens is one too high
+  kWrongPromptTokens,  // the prompt was cut without a word
+  kIdOutOfRange,
+  kIdNegative,
+  kIdString,
+  kIdBool,
+  kNullFinish,  // no finish reason at the end
+  kAbort,       // 200 with part of the output and finish reason abort
+  kErrorBody,   // 200 with an error as its body
+  kHtmlBody,    // 200 with a page of a proxy
+  kCutStream,   // broken off within the answer
+  kNoDone,      // ended without [DONE]
+  kStall,       // silence from some event on
+  kSlowBody,    // byte by byte, a millisecond apart: still good
+  kErrorEvent,  // an error event in the stream
+  kHttp400,
+  kHttp429,  // with Retry-After
+  kHttp500,
+  kHttp503,
+  kClosed,       // connection closed before the answer
+  kIdsPastStop,  // sampled on behind the stop id: still good, the rest is to be discarded
+  kSplitBytes,   // each byte in a chunk of its own: still good
+  kTrimmedStop,  // the stop id is left out: still good
+};
+inline constexpr std::size_t kFaults = 28;
+
+std::string_view name(Fault fault);  // "no_output_ids" ...
+std::optional<Fault> fault_named(std::string_view text);
+
+// How often each fault is to fire, in thousandths of the requests. At most one fires for a request.
+class FaultRates {
+ public:
+  [[nodiscard]] unsigned of(Fault fault) const { return permille_[index(fault)]; }
+  FaultRates& set(Fault fault, unsigned permille) {
+    permille_[index(fault)] = permille;
+    return *this;
+  }
+  // The fault for one request, by one draw.
+  [[nodiscard]] std::optional<Fault> draw(base::Random& random) const;
+  // "stall=5,http_500=20": names and thousandths; "all=3" sets every one.
+  static base::Result<FaultRates> parse(std::string_view text);
+
+ private:
+  static std::size_t index(Fault fault) { return static_cast<std::size_t>(fault); }
+  std::array<unsigned, kFaults> permille_{};
+};
+
+// How often each fault fired.
+using FaultCounts = std::array<std::uint64_t, kFaults>;
+
+}  // namespace verbatim::sim

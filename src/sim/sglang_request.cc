@@ -1,0 +1,216 @@
+#include <algorithm>
+#include <array>
+
+#include "json/value.h"
+#include "json/writer.h"
+#include "sim/sglang_face.h"
+
+namespace verbatim::sim {
+namespace {
+
+using base::Result;
+using base::Status;
+using json::Value;
+
+constexpr std::array<std::string_view, 22> kRequestKeys = {"rid",
+                                                           "input_ids",
+                                                           "text",
+                                                           "sampling_params",
+                                                           "return_logprob",
+                                                           "logprob_start_len",
+                                                           "top_logprobs_num",
+                                                           "token_ids_logprob",
+                                                           "return_text_in_logprobs",
+                                                           "return_prompt_token_ids",
+                                                           "stream",
+                                                           "return_hidden_states",
+                                                           "return_routed_experts",
+                                                           "routed_experts_start_len",
+                                                           "priority",
+                                                           "extra_key",
+                                                           "cache_salt",
+                                                           "session_id",
+                                                           "lora_path",
+                                                           "no_logs",
+                                                           "log_metrics",
+                                                           "custom_labels"};
+
+constexpr std::array<std::string_view, 25> kSamplingKeys = {"max_new_tokens",
+                                                            "min_new_tokens",
+                                                            "temperature",
+                                                            "top_p",
+                                                            "top_k",
+                                                            "min_p",
+                                                            "frequency_penalty",
+                                                            "presence_penalty",
+                                                            "repetition_penalty",
+                                                            "stop",
+                                                            "stop_token_ids",
+                                                            "stop_regex",
+                                                            "ignore_eos",
+                                                            "skip_special_tokens",
+                                                            "spaces_between_special_tokens",
+                                                            "no_stop_trim",
+                                                            "n",
+                                                            "json_schema",
+                                                            "regex",
+                                                            "ebnf",
+                                                            "structural_tag",
+                                                            "custom_params",
+                                                            "stream_interval",
+                                                            "logit_bias",
+                                                            "sampling_seed"};
+
+base::Error refused(const std::string& field, const std::string& what) {
+  return base::invalid(field, field + ": " + what);
+}
+
+template <std::size_t N>
+Status known_keys(const Value& object, const std::array<std::string_view, N>& keys) {
+  for (const auto& member : object) {
+    const std::string key = member.name();
+    if (std::find(keys.begin(), keys.end(), key) == keys.end())
+      return refused(key, "unexpected keyword argument");
+  }
+  return {};
+}
+
+Result<std::uint64_t> count(const Value& object, const char* key, std::uint64_t otherwise) {
+  const auto value = object.get(key);
+  if (!value) return otherwise;
+  const auto number =
+      value->is_number() && value->written_as_integer() ? value->integer() : std::nullopt;
+  if (!number || *number < 0) return refused(key, "expected a count");
+  return static_cast<std::uint64_t>(*number);
+}
+
+Result<bool> flag(const Value& object, const char* key, bool otherwise) {
+  const auto value = object.get(key);
+  if (!value) return otherwise;
+  if (!value->is_bool()) return refused(key, "expected a boolean");
+  return value->boolean();
+}
+
+Status read_ids(const std::optional<Value>& list, const char* key, std::uint64_t vocab_size,
+                TokenIds& ids) {
+  if (!list) return {};
+  if (!list->is_array()) return refused(key, "expected a list of ids");
+  ids.reserve(list->size());
+  for (const auto& member : *list) {
+    const Value& value = member.value;
+    const auto id =
+        value.is_number() && value.written_as_integer() ? value.integer() : std::nullopt;
+    if (!id || *id < 0 || static_cast<std::uint64_t>(*id) >= vocab_size)
+      return refused(key, "found " + std::string(value.raw()) + ", expected an id below " +
+                              std::to_string(vocab_size));
+    ids.push_back(static_cast<TokenId>(*id));
+  }
+  return {};
+}
+
+Status read_stops(const Value& params, std::vector<std::string>& stops) {
+  const auto stop = params.get("stop");
+  if (!stop) return {};
+  if (stop->is_string()) {
+    stops.push_back(stop->string());
+    return {};
+  }
+  if (!stop->is_array()) return refused("stop", "expected a string or a list");
+  for (const auto& member : *stop) {
+    if (!member.value.is_string()) return refused("stop", "expected strings");
+    stops.push_back(member.value.string());
+  }
+  return {};
+}
+
+Status read_params(const Value& params, std::uint64_t vocab_size, GenerateCall& call) {
+  if (!params.is_object()) return refused("sampling_params", "expected an object");
+  if (auto status = known_keys(params, kSamplingKeys); !status.ok()) return status;
+  const auto max_new = count(params, "max_new_tokens", call.limits.max_new_tokens);
+  if (!max_new.ok()) return max_new.error();
+  call.limits.max_new_tokens = *max_new;
+  const auto n = count(params, "n", 1);
+  if (!n.ok()) return n.error();
+  if (*n == 0 || *n > 16) return refused("n", "expected 1 to 16");
+  call.samples = *n;
+  const auto skips = flag(params, "skip_special_tokens", true);
+  if (!skips.ok()) return skips.error();
+  call.skips_special = *skips;
+  if (const auto seed = params.get("sampling_seed")) {
+    call.seed = seed->is_number() ? seed->integer() : std::nullopt;
+    if (!call.seed) return refused("sampling_seed", "expected an integer");
+  }
+  if (auto status = read_ids(params.get("stop_token_ids"), "stop_token_ids", vocab_size,
+                             call.limits.stop_ids);
+      !status.ok())
+    return status;
+  return read_stops(params, call.limits.stop_strings);
+}
+
+Status read_flags(const Value& root, GenerateCall& call) {
+  for (const auto& [key, into] :
+       {std::pair("stream", &call.stream), std::pair("return_logprob", &call.logprobs),
+        std::pair("return_prompt_token_ids", &call.echoes_prompt)}) {
+    const auto value = flag(root, key, false);
+    if (!value.ok()) return value.error();
+    *into = *value;
+  }
+  const auto tops = count(root, "top_logprobs_num", 0);
+  if (!tops.ok()) return tops.error();
+  call.top_logprobs = std::min<std::uint64_t>(*tops, 64);
+  return {};
+}
+
+Result<json::Document> parse_object(std::string_view body) {
+  auto document = json::Document::parse(std::string(body));
+  if (!document.ok()) return std::move(document).error();
+  if (!document->root().is_object()) return refused("body", "expected an object");
+  return document;
+}
+
+}  // namespace
+
+Result<GenerateCall> read_generate(std::string_view body, std::uint64_t vocab_size) {
+  auto document = parse_object(body);
+  if (!document.ok()) return std::move(document).error();
+  const Value root = document->root();
+  if (auto status = known_keys(root, kRequestKeys); !status.ok()) return std::move(status).error();
+  GenerateCall call;
+  if (const auto rid = root.get("rid")) {
+    if (!rid->is_string()) return refused("rid", "expected a string");
+    call.rid = rid->string();
+  }
+  if (auto status = read_ids(root.get("input_ids"), "input_ids", vocab_size, call.prompt);
+      !status.ok())
+    return std::move(status).error();
+  if (call.prompt.empty()) return refused("input_ids", "expected at least one id");
+  if (auto status = read_flags(root, call); !status.ok()) return std::move(status).error();
+  if (const auto params = root.get("sampling_params")) {
+    if (auto status = read_params(*params, vocab_size, call); !status.ok())
+      return std::move(status).error();
+  }
+  return call;
+}
+
+Result<AbortCall> read_abort(std::string_view body) {
+  auto document = parse_object(body);
+  if (!document.ok()) return std::move(document).error();
+  const Value root = document->root();
+  AbortCall call;
+  if (const auto rid = root.get("rid")) {
+    if (!rid->is_string()) return refused("rid", "expected a string");
+    call.rid = rid->string();
+  }
+  const auto all = flag(root, "abort_all", false);
+  if (!all.ok()) return all.error();
+  call.all = *all;
+  return call;
+}
+
+std::string error_json(std::string_view message) {
+  json::Writer w;
+  w.begin_object().key("error").begin_object().field("message", message).end_object().end_object();
+  return w.take();
+}
+
+}  // namespace verbatim::sim
