@@ -428,6 +428,43 @@ TEST_F(HttpClientOnSim, connections_per_host_are_bounded) {
       options);
 }
 
+std::uint64_t trace_of_exchanges(std::uint64_t seed) {
+  SimWorld world(seed);
+  world.network.options().fragment = 300;
+  world.network.options().cut = 100;
+  world.network.options().max_latency = milliseconds(10);
+  HttpServer server(
+      world.runtime,
+      [](const Request& request, Responder& responder, base::CancelSignal&) -> base::Task<void> {
+        auto status = co_await responder.send(200, "text/plain", request.body);
+        (void)status;
+      });
+  HttpClient client(world.runtime);
+  EXPECT_TRUE(world.run([](SimWorld& w, HttpServer& s, HttpClient& c) -> base::Task<void> {
+    auto port = s.start("127.0.0.1", 0);
+    for (int i = 0; i < 10; ++i) {
+      const std::string body = base::new_hex_id(w.random);
+      ClientRequest request;
+      request.endpoint = {"engine", *port, false};
+      request.method = "POST";
+      request.body = {body};
+      auto response = co_await c.request(request, w.executor.clock().now() + seconds(10));
+      if (!response.ok()) continue;
+      auto answer = co_await response->read_all(10'000, w.executor.clock().now() + seconds(10));
+      (void)answer;
+    }
+    co_await c.stop();
+    co_await s.drain(w.executor.clock().now() + seconds(100));
+  }(world, server, client)));
+  return world.executor.trace();
+}
+
+TEST(HttpClientAndServer, one_seed_gives_one_run) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed)
+    EXPECT_EQ(trace_of_exchanges(seed), trace_of_exchanges(seed));
+  EXPECT_NE(trace_of_exchanges(1), trace_of_exchanges(2));
+}
+
 // Client against server, over a network that cuts and stalls: every request ends, with the right
 // bytes or an error.
 TEST(HttpClientAndServer, every_exchange_ends_in_the_right_bytes_or_an_error) {
