@@ -8,7 +8,7 @@
 
 #include "base/sim/sim_world.h"
 #include "base/timer.h"
-#include "net/http_server.h"
+#include "net/testing/script_server.h"
 
 namespace verbatim::net {
 namespace {
@@ -16,80 +16,8 @@ namespace {
 using base::sim::SimWorld;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-// A server that answers the n-th connection with the n-th script: what to wait for, then the raw
-// bytes to send, then how to go on.
-struct Script {
-  std::string wait_for = "\r\n\r\n";
-  std::string answer;
-  enum class Then { kClose, kNextInSameConnection, kSilence } then = Then::kClose;
-};
-
-class ScriptServer {
- public:
-  ScriptServer(base::Runtime& runtime, std::vector<Script> scripts)
-      : runtime_(runtime), scripts_(std::move(scripts)) {
-    listener_ =
-        std::move(*runtime.network.listen("127.0.0.1", 0, base::Network::PortUse::kExclusive));
-    base::spawn(serve());
-  }
-  [[nodiscard]] std::uint16_t port() const { return listener_->port(); }
-  base::Task<void> stop() {
-    listener_->close();
-    stopping_ = true;
-    if (stream_ != nullptr) stream_->close();
-    while (!done_) co_await base::sleep_for(runtime_.executor, milliseconds(1));
-  }
-  std::string received;
-  int connections = 0;
-
- private:
-  base::Task<void> serve() {
-    std::size_t at = 0;
-    while (at < scripts_.size() && !stopping_) {
-      auto stream = co_await listener_->accept();
-      if (!stream.ok()) break;
-      stream_ = std::move(*stream);
-      ++connections;
-      std::string unread;
-      bool open = true;
-      while (open && at < scripts_.size()) {
-        const Script& script = scripts_[at++];
-        open = co_await play(script, unread);
-      }
-      stream_->close();
-      co_await base::sleep_for(runtime_.executor, milliseconds(1));
-      stream_.reset();
-    }
-    done_ = true;
-  }
-
-  base::Task<bool> play(const Script& script, std::string& unread) {
-    char buffer[1000];
-    while (unread.find(script.wait_for) == std::string::npos) {
-      auto got = co_await base::read_some(*stream_, buffer);
-      if (!got.ok() || *got == 0) co_return false;
-      unread.append(buffer, *got);
-      received.append(buffer, *got);
-    }
-    unread.erase(0, unread.find(script.wait_for) + script.wait_for.size());
-    const std::string_view pieces[] = {script.answer};
-    auto written = co_await base::write_all(*stream_, pieces);
-    if (!written.ok()) co_return false;
-    if (script.then == Script::Then::kSilence) {
-      auto got = co_await base::read_some(*stream_, buffer);
-      (void)got;
-    }
-    co_return script.then == Script::Then::kNextInSameConnection;
-  }
-
-  base::Runtime& runtime_;
-  std::vector<Script> scripts_;
-  std::unique_ptr<base::Listener> listener_;
-  std::unique_ptr<base::ByteStream> stream_;
-  bool stopping_ = false;
-  bool done_ = false;
-};
+using testing::Script;
+using testing::ScriptServer;
 
 using Then = Script::Then;
 
@@ -426,100 +354,6 @@ TEST_F(HttpClientOnSim, connections_per_host_are_bounded) {
         EXPECT_EQ(second.error().code, "connection_limit");
       },
       options);
-}
-
-std::uint64_t trace_of_exchanges(std::uint64_t seed) {
-  SimWorld world(seed);
-  world.network.options().fragment = 300;
-  world.network.options().cut = 100;
-  world.network.options().max_latency = milliseconds(10);
-  HttpServer server(
-      world.runtime,
-      [](const Request& request, Responder& responder, base::CancelSignal&) -> base::Task<void> {
-        auto status = co_await responder.send(200, "text/plain", request.body);
-        (void)status;
-      });
-  HttpClient client(world.runtime);
-  EXPECT_TRUE(world.run([](SimWorld& w, HttpServer& s, HttpClient& c) -> base::Task<void> {
-    auto port = s.start("127.0.0.1", 0);
-    for (int i = 0; i < 10; ++i) {
-      const std::string body = base::new_hex_id(w.random);
-      ClientRequest request;
-      request.endpoint = {"engine", *port, false};
-      request.method = "POST";
-      request.body = {body};
-      auto response = co_await c.request(request, w.executor.clock().now() + seconds(10));
-      if (!response.ok()) continue;
-      auto answer = co_await response->read_all(10'000, w.executor.clock().now() + seconds(10));
-      (void)answer;
-    }
-    co_await c.stop();
-    co_await s.drain(w.executor.clock().now() + seconds(100));
-  }(world, server, client)));
-  return world.executor.trace();
-}
-
-TEST(HttpClientAndServer, one_seed_gives_one_run) {
-  for (std::uint64_t seed = 1; seed <= 5; ++seed)
-    EXPECT_EQ(trace_of_exchanges(seed), trace_of_exchanges(seed));
-  EXPECT_NE(trace_of_exchanges(1), trace_of_exchanges(2));
-}
-
-// Client against server, over a network that cuts and stalls: every request ends, with the right
-// bytes or an error.
-TEST(HttpClientAndServer, every_exchange_ends_in_the_right_bytes_or_an_error) {
-  std::uint64_t good = 0;
-  std::uint64_t bad = 0;
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    SimWorld world(seed);
-    world.network.options().fragment = 200;
-    world.network.options().cut = 100;
-    world.network.options().stall = 50;
-    world.network.options().refuse = 20;
-    world.network.options().blackhole = 20;
-    world.network.options().max_latency = milliseconds(10);
-    HttpServer server(
-        world.runtime,
-        [&](const Request& request, Responder& responder, base::CancelSignal&) -> base::Task<void> {
-          auto begun = responder.begin_stream(200, "text/plain");
-          if (!begun.ok()) co_return;
-          for (std::size_t at = 0; at < request.body.size(); at += 100) {
-            auto status = co_await responder.write(std::string_view(request.body).substr(at, 100));
-            if (!status.ok()) co_return;
-            co_await base::sleep_for(world.executor, milliseconds(2));
-          }
-          auto end = co_await responder.end();
-          (void)end;
-        });
-    HttpClient client(world.runtime);
-    EXPECT_TRUE(world.run([](SimWorld& w, HttpServer& s, HttpClient& c, std::uint64_t& ok,
-                             std::uint64_t& failed) -> base::Task<void> {
-      auto port = s.start("127.0.0.1", 0);
-      for (int i = 0; i < 20; ++i) {
-        const std::string body(300 + w.random.below(500), static_cast<char>('a' + i));
-        ClientRequest request;
-        request.endpoint = {"engine", *port, false};
-        request.method = "POST";
-        request.body = {body};
-        auto response = co_await c.request(request, w.executor.clock().now() + seconds(10));
-        if (!response.ok()) {
-          ++failed;
-          continue;
-        }
-        auto answer = co_await response->read_all(10'000, w.executor.clock().now() + seconds(10));
-        if (answer.ok()) {
-          EXPECT_EQ(*answer, body);
-        }
-        ++(answer.ok() ? ok : failed);
-      }
-      co_await c.stop();
-      co_await s.drain(w.executor.clock().now() + seconds(100));
-    }(world, server, client, good, bad)));
-    world.executor.run_until_idle();
-  }
-  EXPECT_GT(good, 3000U);
-  EXPECT_GT(bad, 50U);
 }
 
 }  // namespace
