@@ -34,7 +34,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < 2) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
   const std::size_t cut = (static_cast<std::size_t>(data[0]) * 256 + data[1]) % (bytes.size() + 1);
-  // Over the bound the cut may decide how much was dispatched before; within it nothing may depend
   // on the cut.
   if (events_of({bytes}) != events_of({bytes.substr(0, cut), bytes.substr(cut)})) std::abort();
 
