@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < 2) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
   const std::size_t cut = (static_cast<std::size_t>(data[0]) * 256 + data[1]) % (bytes.size() + 1);
-  // on the cut.
+  // Nothing may depend on the cut, the bound included.
   if (events_of({bytes}) != events_of({bytes.substr(0, cut), bytes.substr(cut)})) std::abort();
 
   if (bytes.size() > 300) return 0;
