@@ -78,8 +78,8 @@ class ServerConnection final : ReadPump::Observer {
   std::optional<base::CancelSignal> cancel_;  // while a handler runs
   Answer answer_ = Answer::kNone;
   Wait wait_ = Wait::kNothing;  // for bytes, in read_request() or linger()
-  bool keep_ = true;        // the connection lives on behind this answer
-  bool head_only_ = false;  // an answer without body on the wire
+  bool keep_ = true;            // the connection lives on behind this answer
+  bool head_only_ = false;      // an answer without body on the wire
   bool chunked_ = false;
   bool broken_ = false;  // nothing can be written any more
   bool timed_out_ = false;
