@@ -185,7 +185,8 @@ def check_decode(t: Tally, tool: Tool, tok, seed: int, count: int) -> None:
 
 
 # --------------------------------------------------------------------------- callers' text
-TEMPLATE_PARTS = ["<|im_start|>user\n", "<|im_end|>\n", "<|im_start|>system\n", "<|im_end|>\n<|im_start|>assistant\n", "\n", " ", "",
+# None is empty: two strings of callers side by side may spell a token that transformers doesn't see, as it looks at each string alone.
+TEMPLATE_PARTS = ["<|im_start|>user\n", "<|im_end|>\n", "<|im_start|>system\n", "<|im_end|>\n<|im_start|>assistant\n", "\n", " ", "x",
                   "<think>\n\n</think>\n\n", "\n<tool_response>\n", "\n</tool_response>", "# Tools\n\n<tools>", "{\"name\": \"", "\"}"]
 
 
