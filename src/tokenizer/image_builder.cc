@@ -29,7 +29,7 @@ class Builder {
  public:
   explicit Builder(const Definition& definition) : definition_(definition) {}
 
-  base::Result<std::vector<std::uint64_t>> build(const Sha256& source) {
+  base::Result<std::vector<std::uint64_t>> build(const Fingerprint& source) {
     for (auto step : {&Builder::place_vocab, &Builder::place_added, &Builder::index_bytes,
                       &Builder::index_merges}) {
       if (auto status = (this->*step)(); !status) return std::move(status).error();
@@ -46,7 +46,7 @@ class Builder {
   Status insert_word(const Definition::VocabEntry& entry);
   void insert_merge(TokenId left, TokenId right, std::uint32_t rank);
   void mark_whole_words();
-  std::vector<std::uint64_t> lay_out(const Sha256& source) const;
+  std::vector<std::uint64_t> lay_out(const Fingerprint& source) const;
   std::string added_section() const;
 
   [[nodiscard]] std::optional<TokenId> find(std::string_view bytes) const;
@@ -243,7 +243,7 @@ std::string Builder::added_section() const {
   return out;
 }
 
-std::vector<std::uint64_t> Builder::lay_out(const Sha256& source) const {
+std::vector<std::uint64_t> Builder::lay_out(const Fingerprint& source) const {
   std::vector<std::uint32_t> ends{0};
   std::string texts;
   for (const std::string_view text : texts_) {
@@ -294,7 +294,7 @@ std::string added_pattern(const AddedToken& token, bool nfc) {
 }
 
 base::Result<std::vector<std::uint64_t>> build_image(const Definition& definition,
-                                                     const Sha256& source) {
+                                                     const Fingerprint& source) {
   return Builder(definition).build(source);
 }
 

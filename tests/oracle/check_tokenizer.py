@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the tokenizer with Hugging Face `tokenizers` and with transformers' sanitized chats, id by id.
 
-    check_tokenizer.py --tool build/release/src/tokenizer/tokenizer_oracle_tool --model models/qwen3 [--seed 1] [--scale 1]
+    check_tokenizer.py --tool build/release/tests/tokenizer_oracle_tool --model models/qwen3 [--seed 1] [--scale 1]
 
 Prints a line per check with counts and seeds, the first differences in full, and "N passed, M failed" at the end. A compared text, code
 point or id list counts as one. --scale 0.01 is a quick look. Needs: tokenizers==0.23.3, transformers==5.23.* (no torch).
