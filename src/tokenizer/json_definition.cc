@@ -277,7 +277,7 @@ Status Reader::vocab(od::value value) {
     std::string_view written;
     std::uint64_t id = 0;
     if (const auto code = entry.unescaped_key().get(written)) return wrong("model.vocab", code);
-    if (const auto code = entry.value().get(id))
+    if (entry.value().get(id) != simdjson::SUCCESS)
       return malformed("model.vocab", "\"" + std::string(written) + "\" has no id");
     if (id >= kMaxVocabSize)
       return malformed("model.vocab", "the id " + std::to_string(id) + " is too large");
