@@ -6,11 +6,12 @@
 
 namespace verbatim::tokenizer {
 
-std::string ImageCache::path(const Sha256& source) const {
-  return folder_ + "/tokenizer-" + hex(source) + ".v" + std::to_string(layout::kVersion);
+std::string ImageCache::path(const Fingerprint& source) const {
+  return folder_ + "/tokenizer-" + std::string(source.begin(), source.end()) + ".v" +
+         std::to_string(layout::kVersion);
 }
 
-std::unique_ptr<const Image> ImageCache::find(const Sha256& source) const {
+std::unique_ptr<const Image> ImageCache::find(const Fingerprint& source) const {
   const std::string file_path = path(source);
   if (!files_.exists(file_path)) return nullptr;
   auto file = files_.map(file_path);

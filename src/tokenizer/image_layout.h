@@ -5,7 +5,7 @@
 #include <span>
 
 #include "tokenizer/hash.h"
-#include "tokenizer/sha256.h"
+#include "tokenizer/image.h"
 
 namespace verbatim::tokenizer::layout {
 
@@ -44,10 +44,10 @@ struct Header {
   std::uint32_t flags = 0;
   std::uint32_t vocab_size = 0;
   std::uint64_t total = 0;  // bytes, header included
-  Sha256 source{};
+  Fingerprint source{};
   Checksum checksum{};  // checksum_of()
   std::array<Range, kSections> sections{};
-  std::array<std::uint64_t, 2> reserved{};
+  std::array<std::uint64_t, 6> reserved{};
 };
 static_assert(sizeof(Header) % kAlignment == 0);
 

@@ -1,5 +1,8 @@
 #include "tokenizer/tokenizer.h"
 
+#include <algorithm>
+
+#include "base/sha256.h"
 #include "tokenizer/byte_level_bpe.h"
 #include "tokenizer/cache.h"
 #include "tokenizer/json_definition.h"
@@ -10,8 +13,16 @@ namespace {
 
 constexpr std::uint64_t kMaxJson = 512ULL << 20;
 
+Fingerprint fingerprint_of(std::span<const std::byte> bytes) {
+  const std::string hex =
+      base::sha256_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  Fingerprint fingerprint{};
+  std::copy_n(hex.begin(), fingerprint.size(), fingerprint.begin());
+  return fingerprint;
+}
+
 base::Result<std::unique_ptr<const Image>> image_from_json(std::span<const std::byte> bytes,
-                                                           const Sha256& source) {
+                                                           const Fingerprint& source) {
   std::string json;
   json.reserve(bytes.size() + kJsonPadding);
   json.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -38,7 +49,7 @@ base::Result<std::shared_ptr<const Tokenizer>> Tokenizer::load(base::Files& file
   const auto bytes = (*json)->bytes();
   if (bytes.size() > kMaxJson)
     return base::error(base::ErrorKind::kTooLarge, dir + "/tokenizer.json is too large");
-  const Sha256 source = sha256(bytes);
+  const Fingerprint source = fingerprint_of(bytes);
   const ImageCache cache(files, options.cache_dir);
   if (!options.cache_dir.empty()) {
     if (auto image = cache.find(source))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Encoding speed beside Hugging Face `tokenizers`, in the same run and on the same texts: megabytes per CPU second.
 
-    bench_tokenizer.py --tool build/release/src/tokenizer/tokenizer_oracle_tool --model models/qwen3 [--size 2] [--rounds 7]
+    bench_tokenizer.py --tool build/release/tests/tokenizer_oracle_tool --model models/qwen3 [--size 2] [--rounds 7]
 
 First pass: a new process has never seen the text. Second pass: it has. Medians over rounds, the two sides taking turns.
 Needs: tokenizers==0.23.*

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the tokenizer with Hugging Face `tokenizers` and with transformers' sanitized chats, id by id.
 
-    check_tokenizer.py --tool build/release/src/tokenizer/tokenizer_oracle_tool --model models/qwen3 [--seed 1] [--scale 1]
+    check_tokenizer.py --tool build/release/tests/tokenizer_oracle_tool --model models/qwen3 [--seed 1] [--scale 1]
 
 Prints a line per check with counts and seeds, the first differences in full, and "N passed, M failed" at the end. A compared text, code
 point or id list counts as one. --scale 0.01 is a quick look. Needs: tokenizers==0.23.3, transformers==5.23.* (no torch).
@@ -185,7 +185,8 @@ def check_decode(t: Tally, tool: Tool, tok, seed: int, count: int) -> None:
 
 
 # --------------------------------------------------------------------------- callers' text
-TEMPLATE_PARTS = ["<|im_start|>user\n", "<|im_end|>\n", "<|im_start|>system\n", "<|im_end|>\n<|im_start|>assistant\n", "\n", " ", "",
+# None is empty: two strings of callers side by side may spell a token that transformers doesn't see, as it looks at each string alone.
+TEMPLATE_PARTS = ["<|im_start|>user\n", "<|im_end|>\n", "<|im_start|>system\n", "<|im_end|>\n<|im_start|>assistant\n", "\n", " ", "x",
                   "<think>\n\n</think>\n\n", "\n<tool_response>\n", "\n</tool_response>", "# Tools\n\n<tools>", "{\"name\": \"", "\"}"]
 
 
