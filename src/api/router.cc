@@ -63,7 +63,8 @@ Task<void> models(Services& services, Call& call) {
       .field("created", 0)
       .field("owned_by", "verbatim")
       .field("root", services.model.name);
-  if (const std::uint64_t context = services.model.max_model_len.load(); context != 0) w.field("max_model_len", context);
+  if (const std::uint64_t context = services.model.max_model_len.load(); context != 0)
+    w.field("max_model_len", context);
   w.end_object().end_array().end_object();
   (void)co_await call.responder.send(200, kJson, w.text());
 }
@@ -102,7 +103,8 @@ Task<void> delete_session(Services& services, Call& call) {
   const auto status = co_await services.store.delete_session(call.session_id);
   if (!status.ok()) co_return co_await send_error(call.responder, status.error());
   if (services.recorder != nullptr)
-    co_await services.recorder->session_ended(services.runtime.executor, call.session_id, "deleted");
+    co_await services.recorder->session_ended(services.runtime.executor, call.session_id,
+                                              "deleted");
   (void)co_await call.responder.send(204, kJson, "");
 }
 

@@ -81,7 +81,8 @@ Result<std::shared_ptr<const Renderer>> Renderer::create(
   renderer->family_ = std::move(family);
   renderer->options_ = std::move(options);
   renderer->fingerprint_ = base::sha256_hex(chat_template);
-  if (auto status = renderer->resolve_control_tokens(chat_template); !status.ok()) return std::move(status).error();
+  if (auto status = renderer->resolve_control_tokens(chat_template); !status.ok())
+    return std::move(status).error();
   auto parsed = jinja::Template::parse(std::move(chat_template));
   if (!parsed) return std::move(parsed).error();
   renderer->template_ = std::move(*parsed);
@@ -100,7 +101,8 @@ Status Renderer::resolve_control_tokens(const std::string& chat_template) {
     if (!tokens) return std::move(tokens).error();
     std::string literals;
     for (const auto& token : *tokens) {
-      if (token.kind == jinja::TokenKind::kData || token.kind == jinja::TokenKind::kString) literals += token.text + '\0';
+      if (token.kind == jinja::TokenKind::kData || token.kind == jinja::TokenKind::kString)
+        literals += token.text + '\0';
     }
     ids = tokenizer_->default_control_tokens(literals);
   }

@@ -50,8 +50,8 @@ class Renderer {
     tokenizer::EncodingPolicy policy = tokenizer::EncodingPolicy::kInjectionSafe;
     std::vector<std::pair<std::string, std::string>>
         special_tokens;  // for the template: ("bos_token", "<s>")
-    // Of tokenizer_config.json: the added tokens beside the special ones that callers must not write. Absent: those that the template
-    // spells out.
+    // Of tokenizer_config.json: the added tokens beside the special ones that callers must not
+    // write. Absent: those that the template spells out.
     std::optional<std::vector<std::string>> control_tokens;
   };
 
@@ -147,7 +147,8 @@ class Renderer {
   std::string fingerprint_;
   Family family_;
   Options options_;
-  std::shared_ptr<const tokenizer::ControlTokens> control_;  // what callers must not be able to write
+  std::shared_ptr<const tokenizer::ControlTokens>
+      control_;  // what callers must not be able to write
   TokenIds stop_ids_;
   TokenIds message_opener_ids_;
   std::optional<TokenId> close_id_;

@@ -1,5 +1,6 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
+
+#include <CLI/CLI.hpp>
 
 #include "base/files.h"
 #include "cli/command.h"
@@ -21,7 +22,8 @@ struct Totals {
   std::size_t failed = 0;
 };
 
-Exit audit_file(base::Files& files, const AuditOptions& options, const std::string& name, Totals& totals) {
+Exit audit_file(base::Files& files, const AuditOptions& options, const std::string& name,
+                Totals& totals) {
   const std::string path = options.record_dir + "/" + name;
   const auto text = files.read(path, kMaxRecordFile);
   if (!text) return fail(text.error());
@@ -36,10 +38,13 @@ Exit audit_file(base::Files& files, const AuditOptions& options, const std::stri
     }
     ++totals.proved;
     if (proof.parent.empty()) {
-      std::printf("  turn %s: root, %zu prompt ids, %zu sampled\n", proof.turn.c_str(), proof.added, proof.sampled);
+      std::printf("  turn %s: root, %zu prompt ids, %zu sampled\n", proof.turn.c_str(), proof.added,
+                  proof.sampled);
     } else {
-      std::printf("  turn %s: the prompt begins with all %zu ids of turn %s%s, adds %zu, %zu sampled\n", proof.turn.c_str(), proof.inherited, proof.parent.c_str(),
-                  proof.trimmed == 0 ? "" : " but its stop token", proof.added, proof.sampled);
+      std::printf(
+          "  turn %s: the prompt begins with all %zu ids of turn %s%s, adds %zu, %zu sampled\n",
+          proof.turn.c_str(), proof.inherited, proof.parent.c_str(),
+          proof.trimmed == 0 ? "" : " but its stop token", proof.added, proof.sampled);
     }
   }
   return Exit::kOk;
@@ -65,12 +70,21 @@ Exit run(const AuditOptions& options) {
 }  // namespace
 
 Run add_audit(CLI::App& program) {
-  auto* command = program.add_subcommand("audit", "proves from record files that each prompt extends the turn before, id by id");
+  auto* command = program.add_subcommand(
+      "audit", "proves from record files that each prompt extends the turn before, id by id");
   auto options = std::make_shared<AuditOptions>();
-  command->add_option("--record-dir", options->record_dir, "folder that `verbatim serve --record-dir` wrote")->required()->envname("VERBATIM_RECORD_DIR");
+  command
+      ->add_option("--record-dir", options->record_dir,
+                   "folder that `verbatim serve --record-dir` wrote")
+      ->required()
+      ->envname("VERBATIM_RECORD_DIR");
   command->add_option("--session", options->session, "only this session");
-  command->add_option("--max-trim", options->max_trim, "ids that a prompt may leave out where it joins the turn before")->capture_default_str();
-  command->footer("Exit code 1 when a turn can't be proved.\nExample: verbatim audit --record-dir records");
+  command
+      ->add_option("--max-trim", options->max_trim,
+                   "ids that a prompt may leave out where it joins the turn before")
+      ->capture_default_str();
+  command->footer(
+      "Exit code 1 when a turn can't be proved.\nExample: verbatim audit --record-dir records");
   return [options] { return run(*options); };
 }
 

@@ -27,7 +27,8 @@ struct ChatRequest {
   std::string user;
   std::string metadata;  // raw JSON object; empty: none
 
-  // The output is searched for calls: unless the client says no, also where it declares no tools (its messages may show the model how).
+  // The output is searched for calls: unless the client says no, also where it declares no tools
+  // (its messages may show the model how).
   [[nodiscard]] bool wants_tools() const { return tool_choice != ToolChoice::kNone; }
 };
 
