@@ -78,7 +78,8 @@ WIRE = {
              "derender", "prompt_logprobs", "flat_logprobs"),
     "dynamo": ("nvext", "extra_args", "backend_instance_id"),
 }
-WIRE_HOMES = ("src/client/", "src/sim/")
+# GET /sessions/{id} answers in the shape that trainers read from session servers, which has SGLang's words in it.
+WIRE_HOMES = ("src/client/", "src/sim/", "src/gateway/session_view.cc")
 
 # --------------------------------------------------------------------------- places
 MACHINE_PATHS = re.compile(r"(?<![\w.$}\)-])/(?:work|home|root|opt|Users|mnt)/[\w.-]+")
