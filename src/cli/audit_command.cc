@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <map>
 
 #include <CLI/CLI.hpp>
 
@@ -22,6 +23,20 @@ struct Totals {
   std::size_t failed = 0;
 };
 
+void print_proof(const exporting::TurnProof& proof, std::size_t number, std::size_t parent) {
+  if (!proof.failure.empty()) {
+    std::printf("  turn %zu (%s) FAILED: %s\n", number, proof.turn.c_str(), proof.failure.c_str());
+  } else if (proof.parent.empty()) {
+    std::printf("  turn %zu: root, %zu prompt ids; %zu sampled\n", number, proof.added,
+                proof.sampled);
+  } else {
+    std::printf(
+        "  turn %zu: its prompt begins with all %zu ids of turn %zu%s and adds %zu; %zu sampled\n",
+        number, proof.inherited, parent, proof.trimmed == 0 ? "" : " but its stop token",
+        proof.added, proof.sampled);
+  }
+}
+
 Exit audit_file(base::Files& files, const AuditOptions& options, const std::string& name,
                 Totals& totals) {
   const std::string path = options.record_dir + "/" + name;
@@ -30,22 +45,12 @@ Exit audit_file(base::Files& files, const AuditOptions& options, const std::stri
   const auto turns = exporting::read_records(*text);
   if (!turns) return fail(base::Error(turns.error()).within(path));
   std::printf("%s\n", name.c_str());
+  std::map<std::string, std::size_t> numbers;  // turns are told by their place in the file
   for (const auto& proof : exporting::prove_turns(*turns, options.max_trim)) {
-    if (!proof.failure.empty()) {
-      ++totals.failed;
-      std::printf("  turn %s FAILED: %s\n", proof.turn.c_str(), proof.failure.c_str());
-      continue;
-    }
-    ++totals.proved;
-    if (proof.parent.empty()) {
-      std::printf("  turn %s: root, %zu prompt ids, %zu sampled\n", proof.turn.c_str(), proof.added,
-                  proof.sampled);
-    } else {
-      std::printf(
-          "  turn %s: the prompt begins with all %zu ids of turn %s%s, adds %zu, %zu sampled\n",
-          proof.turn.c_str(), proof.inherited, proof.parent.c_str(),
-          proof.trimmed == 0 ? "" : " but its stop token", proof.added, proof.sampled);
-    }
+    const std::size_t number = numbers.size() + 1;
+    numbers.emplace(proof.turn, number);
+    print_proof(proof, number, proof.parent.empty() ? 0 : numbers[proof.parent]);
+    ++(proof.failure.empty() ? totals.proved : totals.failed);
   }
   return Exit::kOk;
 }
