@@ -116,13 +116,13 @@ void BodyFraming::take(char c) {
 }
 
 void BodyFraming::take_size(char c) {
-  if (++line_bytes_ > limits_->chunk_line_bytes)
-    return fail(400, "bad_chunk", "a chunk's size line is too long");
   if (c == '\r') {
     if (digits_ == 0) return fail(400, "bad_chunk", "a chunk has no size");
     state_ = State::kSizeLf;
     return;
   }
+  if (++line_bytes_ > limits_->chunk_line_bytes)
+    return fail(400, "bad_chunk", "a chunk's size line is too long");
   if (state_ == State::kExtension) {
     if (++extension_bytes_ > limits_->chunk_extension_bytes) {
       return fail(400, "bad_chunk", "the chunk extensions are too long");

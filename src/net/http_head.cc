@@ -23,6 +23,12 @@ std::size_t HeadCollector::feed(std::string_view bytes) {
   std::size_t taken = 0;
   while (taken < bytes.size() && !done_ && !failure_) {
     const std::string_view rest = bytes.substr(taken);
+    // Something that is no HTTP at all (a TLS hello) has no line ends to wait for.
+    if (const char c = rest.front();
+        head_->empty() && c != '\r' && c != '\n' && !is_token({&c, 1})) {
+      refuse(400, "bad_request_line", "this is not HTTP");
+      break;
+    }
     const std::size_t newline = rest.find('\n');
     const std::size_t n = newline == std::string_view::npos ? rest.size() : newline + 1;
     const std::size_t room = limits_.head_bytes - std::min(limits_.head_bytes, head_->size());
@@ -37,11 +43,6 @@ std::size_t HeadCollector::feed(std::string_view bytes) {
     }
     head_->append(rest.substr(0, n));
     taken += n;
-    // Something that is no HTTP at all (a TLS hello) has no line ends to wait for.
-    if (const char c = head_->front(); first_line && c != '\r' && !is_token({&c, 1})) {
-      refuse(400, "bad_request_line", "this is not HTTP");
-      break;
-    }
     if (newline != std::string_view::npos) end_line();
   }
   return taken;
@@ -176,6 +177,53 @@ std::optional<std::uint64_t> plain_number(std::string_view text) {
   return value;
 }
 
+HttpFailure bad_version() {
+  return {505, "http_version", "only HTTP/1.1 and HTTP/1.0 are spoken here"};
+}
+
+// "HTTP/1.1": nullopt when it is one of ours.
+std::optional<HttpFailure> check_version(std::string_view version) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (version.size() != 8 || !version.starts_with("HTTP/") || !digit(version[5]) ||
+      version[6] != '.' || !digit(version[7])) {
+    return HttpFailure{400, "bad_start_line", "the start line holds no HTTP version"};
+  }
+  if (version[5] != '1' || version[7] > '1') return bad_version();
+  return std::nullopt;
+}
+
+// llhttp forgives more than one space between the parts; a reader in front of us may see another
+// target then.
+std::optional<HttpFailure> check_request_line(std::string_view line) {
+  const HttpFailure bad{
+      400, "bad_start_line",
+      "the request line is not method, target and version with one space between"};
+  const std::size_t first = line.find(' ');
+  const std::size_t last = line.rfind(' ');
+  if (first == std::string_view::npos || first == last) return bad;
+  const std::string_view target = line.substr(first + 1, last - first - 1);
+  if (!is_token(line.substr(0, first)) || target.empty() ||
+      target.find_first_of(" \t") != std::string_view::npos)
+    return bad;
+  return check_version(line.substr(last + 1));
+}
+
+std::optional<HttpFailure> check_status_line(std::string_view line) {
+  if (auto failure = check_version(line.substr(0, 8))) return failure;
+  const HttpFailure bad{400, "bad_start_line", "the status line holds no status of three digits"};
+  if (line.size() < 12 || line[8] != ' ' || line[9] < '1' || (line.size() > 12 && line[12] != ' '))
+    return bad;
+  for (const char c : line.substr(9, 3)) {
+    if (c < '0' || c > '9') return bad;
+  }
+  return std::nullopt;
+}
+
+std::optional<HttpFailure> check_start_line(HeadKind kind, std::string_view head) {
+  const std::string_view line = head.substr(0, head.find('\r'));
+  return kind == HeadKind::kRequest ? check_request_line(line) : check_status_line(line);
+}
+
 bool response_has_no_body(int status) {
   return status / 100 == 1 || status == 204 || status == 304;
 }
@@ -222,25 +270,27 @@ std::optional<HttpFailure> read_head(HeadKind kind, std::string_view head, const
   static const llhttp_settings_t kSettings = make_settings();
   headers.clear();
   facts = {};
+  if (auto failure = check_start_line(kind, head)) return failure;
   Scan scan;
   scan.headers = &headers;
   llhttp_t parser;
   llhttp_init(&parser, kind == HeadKind::kRequest ? HTTP_REQUEST : HTTP_RESPONSE, &kSettings);
   parser.data = &scan;
   const llhttp_errno_t error = llhttp_execute(&parser, head.data(), head.size());
-  // It must stop exactly behind the head: a parser that saw the end earlier or later disagrees with
+  // It must stop exactly behind the head: a parser that saw the end elsewhere disagrees with
   // HeadCollector.
-  if (!scan.complete)
+  if (!scan.complete) {
     return error == HPE_OK ? HttpFailure{400, "bad_head", "the head has no end"}
                            : failure_of(parser);
+  }
   const char* end = llhttp_get_error_pos(&parser);
   if (error != HPE_PAUSED || end == nullptr || end + 1 < head.data() + head.size()) {
     return HttpFailure{400, "bad_head", "the head ends early"};
   }
-  if (scan.major != 1 || scan.minor > 1)
-    return HttpFailure{505, "http_version", "only HTTP/1.1 and HTTP/1.0 are spoken here"};
-  if (scan.target.size() > limits.target_bytes)
+  if (scan.major != 1 || scan.minor > 1) return bad_version();
+  if (scan.target.size() > limits.target_bytes) {
     return HttpFailure{414, "target_too_long", "the request target is too long"};
+  }
   facts.method = scan.method;
   facts.target = scan.target;
   facts.status = scan.status;

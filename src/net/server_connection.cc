@@ -72,9 +72,9 @@ base::Task<ServerConnection::Next> ServerConnection::read_request() {
       continue;
     }
     if (pump_.ended() || (server_.draining && parser_.idle())) co_return Next::kClose;
-    waiting_ = true;
+    wait_ = Wait::kRequest;
     co_await pump_.more();
-    waiting_ = false;
+    wait_ = Wait::kNothing;
     if (!timed_out_) continue;
     if (parser_.idle()) co_return Next::kClose;
     co_return Next::kRefuse;
@@ -149,9 +149,9 @@ base::Task<void> ServerConnection::linger() {
   for (;;) {
     pump_.consume(pump_.data().size());
     if (pump_.ended() || timed_out_) co_return;
-    waiting_ = true;
+    wait_ = Wait::kPeerClosing;
     co_await pump_.more();
-    waiting_ = false;
+    wait_ = Wait::kNothing;
   }
 }
 
@@ -161,7 +161,7 @@ void ServerConnection::on_stream_end() {
 }
 
 void ServerConnection::drain() {
-  if (waiting_ && parser_.idle()) pump_.interrupt();
+  if (wait_ == Wait::kRequest && parser_.idle()) pump_.interrupt();
 }
 
 void ServerConnection::abort(const char* reason) {
@@ -191,7 +191,7 @@ void ServerConnection::on_timer() {
   }
   deadline_ = base::kNever;
   timed_out_ = true;
-  if (waiting_) return pump_.interrupt();
+  if (wait_ != Wait::kNothing) return pump_.interrupt();
   // A write stands still.
   broken_ = true;
   pump_.close();

@@ -46,6 +46,7 @@ class ServerConnection final : ReadPump::Observer {
 
  private:
   enum class Next { kRequest, kRefuse, kClose };
+  enum class Wait { kNothing, kRequest, kPeerClosing };
   enum class Answer { kNone, kHeadHeld, kStreaming, kEnded, kFailed };
 
   base::Task<void> run();
@@ -76,12 +77,12 @@ class ServerConnection final : ReadPump::Observer {
   Request request_;
   std::optional<base::CancelSignal> cancel_;  // while a handler runs
   Answer answer_ = Answer::kNone;
-  bool keep_ = true;        // the connection lives on behind this answer
-  bool head_only_ = false;  // an answer without body on the wire
+  Wait wait_ = Wait::kNothing;  // for bytes, in read_request() or linger()
+  bool keep_ = true;            // the connection lives on behind this answer
+  bool head_only_ = false;      // an answer without body on the wire
   bool chunked_ = false;
   bool broken_ = false;  // nothing can be written any more
   bool timed_out_ = false;
-  bool waiting_ = false;  // read_request() waits for bytes
   bool sent_continue_ = false;
   bool in_body_ = false;
   std::string head_;  // of the answer
