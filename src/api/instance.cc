@@ -4,8 +4,10 @@ namespace verbatim::api {
 
 using base::Task;
 
-Instance::Instance(base::Runtime& runtime, gateway::Model& model, std::unique_ptr<engine::Engine> engine, store::Store& store,
-                   gateway::Recorder* recorder, std::string_view digest_key, InstanceOptions options)
+Instance::Instance(base::Runtime& runtime, gateway::Model& model,
+                   std::unique_ptr<engine::Engine> engine, store::Store& store,
+                   gateway::Recorder* recorder, std::string_view digest_key,
+                   InstanceOptions options)
     : runtime_(runtime),
       model_(model),
       engine_(std::move(engine)),
@@ -14,7 +16,8 @@ Instance::Instance(base::Runtime& runtime, gateway::Model& model, std::unique_pt
       services_{runtime, model, *engine_, store, recorder, chat_},
       server_(
           runtime,
-          [this](const net::Request& request, net::Responder& responder, base::CancelSignal& cancel) {
+          [this](const net::Request& request, net::Responder& responder,
+                 base::CancelSignal& cancel) {
             return route(services_, request, responder, cancel);
           },
           std::move(options.server)) {}
@@ -30,7 +33,8 @@ Task<base::Result<engine::Probe>> Instance::learn(base::MonoTime deadline) {
   // A gateway serves one model; where the engine lists several the one of that name counts.
   for (const auto& info : probe->models) {
     if (info.max_model_len == 0) continue;
-    if (probe->models.size() == 1 || info.id == model_.name) model_.max_model_len.store(info.max_model_len);
+    if (probe->models.size() == 1 || info.id == model_.name)
+      model_.max_model_len.store(info.max_model_len);
   }
   co_return probe;
 }

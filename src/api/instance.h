@@ -12,15 +12,21 @@ struct InstanceOptions {
   gateway::RunnerOptions runner;
 };
 
-// The gateway on one executor: engine, turn runner, HTTP server. Several share model, store and recorder; `digest_key` is the store's.
-// Life: created, start()ed, drain()ed to the end, destroyed; all on the executor's thread (creation and start: before it runs).
+// The gateway on one executor: engine, turn runner, HTTP server. Several share model, store and
+// recorder; `digest_key` is the store's. Life: created, start()ed, drain()ed to the end, destroyed;
+// all on the executor's thread (creation and start: before it runs).
 class Instance {
  public:
-  Instance(base::Runtime& runtime, gateway::Model& model, std::unique_ptr<engine::Engine> engine, store::Store& store,
-           gateway::Recorder* recorder, std::string_view digest_key, InstanceOptions options = {});
+  Instance(base::Runtime& runtime, gateway::Model& model, std::unique_ptr<engine::Engine> engine,
+           store::Store& store, gateway::Recorder* recorder, std::string_view digest_key,
+           InstanceOptions options = {});
 
-  base::Result<std::uint16_t> start(const std::string& host, std::uint16_t port, base::Network::PortUse use) { return server_.start(host, port, use); }
-  // Lets running turns finish until `deadline`, then cancels them; returns when nothing runs any more.
+  base::Result<std::uint16_t> start(const std::string& host, std::uint16_t port,
+                                    base::Network::PortUse use) {
+    return server_.start(host, port, use);
+  }
+  // Lets running turns finish until `deadline`, then cancels them; returns when nothing runs any
+  // more.
   base::Task<void> drain(base::MonoTime deadline);
   // Asks the engine what only it knows: the context length. Fails when it does not answer.
   base::Task<base::Result<engine::Probe>> learn(base::MonoTime deadline);

@@ -36,11 +36,11 @@ base::Error no_session(const std::string& id) {
   return error(ErrorKind::kNotFound, "session not found: session_id=" + id);
 }
 
-Task<void> health(Services&, Call call) {
+Task<void> health(Services&, Call& call) {
   (void)co_await call.responder.send(200, kJson, R"({"status":"ok"})");
 }
 
-Task<void> ready(Services& services, Call call) {
+Task<void> ready(Services& services, Call& call) {
   const auto status =
       co_await services.engine.ready(services.runtime.clock().now() + kReadyTimeout);
   if (!status.ok()) {
@@ -51,7 +51,7 @@ Task<void> ready(Services& services, Call call) {
   (void)co_await call.responder.send(200, kJson, R"({"status":"ready"})");
 }
 
-Task<void> models(Services& services, Call call) {
+Task<void> models(Services& services, Call& call) {
   json::Writer w;
   w.begin_object()
       .field("object", "list")
@@ -63,20 +63,21 @@ Task<void> models(Services& services, Call call) {
       .field("created", 0)
       .field("owned_by", "verbatim")
       .field("root", services.model.name);
-  if (const std::uint64_t context = services.model.max_model_len.load(); context != 0) w.field("max_model_len", context);
+  if (const std::uint64_t context = services.model.max_model_len.load(); context != 0)
+    w.field("max_model_len", context);
   w.end_object().end_array().end_object();
   (void)co_await call.responder.send(200, kJson, w.text());
 }
 
-Task<void> stateless_chat(Services& services, Call call) {
+Task<void> stateless_chat(Services& services, Call& call) {
   co_await services.chat.handle(call.request, call.responder, call.cancel, "");
 }
 
-Task<void> session_chat(Services& services, Call call) {
+Task<void> session_chat(Services& services, Call& call) {
   co_await services.chat.handle(call.request, call.responder, call.cancel, call.session_id);
 }
 
-Task<void> create_session(Services& services, Call call) {
+Task<void> create_session(Services& services, Call& call) {
   const std::string id = base::new_hex_id(services.runtime.random);
   const auto status =
       co_await services.store.create_session(id, services.runtime.clock().wall_ms());
@@ -86,7 +87,7 @@ Task<void> create_session(Services& services, Call call) {
   (void)co_await call.responder.send(200, kJson, w.text());
 }
 
-Task<void> get_session(Services& services, Call call) {
+Task<void> get_session(Services& services, Call& call) {
   const auto info = co_await services.store.session(call.session_id);
   if (!info) co_return co_await send_error(call.responder, info.error());
   if (!info->has_value())
@@ -98,18 +99,19 @@ Task<void> get_session(Services& services, Call call) {
   (void)co_await call.responder.send(200, kJson, body);
 }
 
-Task<void> delete_session(Services& services, Call call) {
+Task<void> delete_session(Services& services, Call& call) {
   const auto status = co_await services.store.delete_session(call.session_id);
   if (!status.ok()) co_return co_await send_error(call.responder, status.error());
   if (services.recorder != nullptr)
-    co_await services.recorder->session_ended(services.runtime.executor, call.session_id, "deleted");
+    co_await services.recorder->session_ended(services.runtime.executor, call.session_id,
+                                              "deleted");
   (void)co_await call.responder.send(204, kJson, "");
 }
 
 struct Route {
   std::string_view method;
   std::string_view path;  // "{id}" stands for one segment
-  Task<void> (*handler)(Services&, Call);
+  Task<void> (*handler)(Services&, Call&);
 };
 
 constexpr std::array<Route, 9> kRoutes{
@@ -157,7 +159,8 @@ Task<void> route(Services& services, const Request& request, Responder& responde
     // HEAD is a GET whose body the server leaves out.
     const bool head = request.method == "HEAD" && route.method == "GET";
     if (request.method == route.method || head) {
-      co_return co_await route.handler(services, Call{request, responder, cancel, std::string(id)});
+      Call call{request, responder, cancel, std::string(id)};
+      co_return co_await route.handler(services, call);
     }
     if (!allow.empty()) allow += ", ";
     allow += route.method;

@@ -1,8 +1,8 @@
 #include "base/sha256.h"
 
-#include <openssl/evp.h>
-
 #include <cstdlib>
+
+#include <openssl/evp.h>
 
 namespace verbatim::base {
 
@@ -10,7 +10,8 @@ std::string sha256_hex(std::string_view bytes) {
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned length = 0;
   // Fails only without a working libcrypto.
-  if (EVP_Digest(bytes.data(), bytes.size(), digest, &length, EVP_sha256(), nullptr) != 1) std::abort();
+  if (EVP_Digest(bytes.data(), bytes.size(), digest, &length, EVP_sha256(), nullptr) != 1)
+    std::abort();
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string hex;
   for (unsigned i = 0; i < length; ++i) {

@@ -12,6 +12,10 @@ namespace verbatim::base {
 // executor; whatever it awaits (a stream, a timer) resumes it on the executor that owns that
 // object. Move-only; destroying an unfinished task destroys its frame, which is only legal while
 // nothing it awaits can still complete.
+//
+// Rule for callers: hand aggregates to a coroutine by reference, or as a named variable. g++ 12
+// destroys an aggregate temporary twice that is made in the argument list of a coroutine taking it
+// by value.
 template <class T = void>
 class [[nodiscard]] Task;
 

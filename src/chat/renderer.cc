@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/sha256.h"
+#include "chat/jinja/lexer.h"
 #include "chat/span_builder.h"
 
 namespace verbatim::chat {
@@ -80,12 +81,35 @@ Result<std::shared_ptr<const Renderer>> Renderer::create(
   renderer->family_ = std::move(family);
   renderer->options_ = std::move(options);
   renderer->fingerprint_ = base::sha256_hex(chat_template);
+  if (auto status = renderer->resolve_control_tokens(chat_template); !status.ok())
+    return std::move(status).error();
   auto parsed = jinja::Template::parse(std::move(chat_template));
   if (!parsed) return std::move(parsed).error();
   renderer->template_ = std::move(*parsed);
   if (auto status = renderer->resolve_tokens(); !status.ok()) return std::move(status).error();
   renderer->prove_classes();
   return std::shared_ptr<const Renderer>(std::move(renderer));
+}
+
+// As transformers 5.23 decides it.
+Status Renderer::resolve_control_tokens(const std::string& chat_template) {
+  TokenIds ids;
+  if (options_.control_tokens) {
+    ids = tokenizer_->listed_control_tokens(*options_.control_tokens);
+  } else {
+    auto tokens = jinja::tokenize(chat_template);
+    if (!tokens) return std::move(tokens).error();
+    std::string literals;
+    for (const auto& token : *tokens) {
+      if (token.kind == jinja::TokenKind::kData || token.kind == jinja::TokenKind::kString)
+        literals += token.text + '\0';
+    }
+    ids = tokenizer_->default_control_tokens(literals);
+  }
+  auto control = tokenizer_->control_tokens(ids);
+  if (!control) return std::move(control).error();
+  control_ = std::move(*control);
+  return {};
 }
 
 Status Renderer::resolve_tokens() {
@@ -150,7 +174,7 @@ Rendered Renderer::encode(const Text& text, std::size_t first_message) const {
   std::vector<std::uint32_t> begins;
   const bool safe = options_.policy == tokenizer::EncodingPolicy::kInjectionSafe;
   const auto ranges = safe ? caller_ranges(text) : std::vector<tokenizer::ByteRange>{};
-  tokenizer_->encode(text.bytes, ranges, rendered.ids, &begins);
+  tokenizer_->encode(text.bytes, {ranges, control_.get()}, rendered.ids, &begins);
   const std::size_t opener = find_opener(text, family_.opener);
   const SpanRules rules{close_id_, message_opener_ids_, static_cast<std::uint32_t>(first_message),
                         opener};

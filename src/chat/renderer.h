@@ -50,6 +50,9 @@ class Renderer {
     tokenizer::EncodingPolicy policy = tokenizer::EncodingPolicy::kInjectionSafe;
     std::vector<std::pair<std::string, std::string>>
         special_tokens;  // for the template: ("bos_token", "<s>")
+    // Of tokenizer_config.json: the added tokens beside the special ones that callers must not
+    // write. Absent: those that the template spells out.
+    std::optional<std::vector<std::string>> control_tokens;
   };
 
   // Parses the template and proves the family on probe histories (docs/design.md 5, "Delta
@@ -130,6 +133,7 @@ class Renderer {
                                             std::span<const message::Message> messages,
                                             std::size_t skip, std::size_t first) const;
   base::Status resolve_tokens();
+  base::Status resolve_control_tokens(const std::string& chat_template);
   void prove_classes();
   [[nodiscard]] bool proves(const Family::Base& base, bool with_tools, unsigned suffix_class) const;
   [[nodiscard]] bool proves_on(const Family::Base& base, bool with_tools,
@@ -143,6 +147,8 @@ class Renderer {
   std::string fingerprint_;
   Family family_;
   Options options_;
+  std::shared_ptr<const tokenizer::ControlTokens>
+      control_;  // what callers must not be able to write
   TokenIds stop_ids_;
   TokenIds message_opener_ids_;
   std::optional<TokenId> close_id_;

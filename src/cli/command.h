@@ -34,6 +34,7 @@ Run add_decode(CLI::App& program);
 Run add_render(CLI::App& program);
 Run add_parse(CLI::App& program);
 Run add_export(CLI::App& program);
+Run add_audit(CLI::App& program);
 Run add_demo(CLI::App& program);
 
 }  // namespace verbatim::cli

@@ -1,19 +1,22 @@
-#include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
 #include <utility>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/command.h"
 
 int main(int argc, char** argv) {
   using namespace verbatim::cli;
-  CLI::App program{"verbatim: a gateway that drives inference engines by token ids and records every token"};
+  CLI::App program{
+      "verbatim: a gateway that drives inference engines by token ids and records every token"};
   program.require_subcommand(1);
   program.set_version_flag("--version", "verbatim " VERBATIM_VERSION);
   program.footer("Each command explains itself: verbatim COMMAND --help");
 
-  constexpr std::array<AddCommand, 8> kCommands{add_serve, add_sim, add_encode, add_decode, add_render, add_parse, add_export, add_demo};
+  constexpr std::array<AddCommand, 7> kCommands{add_serve, add_encode, add_decode, add_render,
+                                                add_parse, add_export, add_audit};
   std::vector<std::pair<CLI::App*, Run>> commands;
   for (const auto add : kCommands) {
     Run run = add(program);

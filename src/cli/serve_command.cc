@@ -1,7 +1,9 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include <CLI/CLI.hpp>
+
 #include "api/instance.h"
+#include "base/timer.h"
 #include "cli/command.h"
 #include "cli/model_options.h"
 #include "engine/sglang/engine.h"
@@ -40,7 +42,9 @@ struct Part {
   std::unique_ptr<api::Instance> instance;
 };
 
-std::unique_ptr<engine::Engine> make_engine(const ServeOptions& options, const gateway::Model& model, base::Runtime& runtime, const net::Url& url) {
+std::unique_ptr<engine::Engine> make_engine(const ServeOptions& options,
+                                            const gateway::Model& model, base::Runtime& runtime,
+                                            const net::Url& url) {
   engine::sglang::Options engine;
   engine.url = url;
   engine.api_key = options.engine_api_key;
@@ -49,17 +53,22 @@ std::unique_ptr<engine::Engine> make_engine(const ServeOptions& options, const g
 }
 
 // Until the engine has answered once; it may start after the gateway.
-Task<void> learn(Part& part, const ServeOptions& options, gateway::Model& model, base::CancelSignal& stop) {
+Task<void> learn(Part& part, const ServeOptions& options, gateway::Model& model,
+                 base::CancelSignal& stop) {
   bool told = false;
   while (!stop.fired()) {
     const auto probe = co_await part.instance->learn(part.runtime.clock().now() + kProbeTimeout);
     if (probe) {
       if (options.max_model_len != 0) model.max_model_len.store(options.max_model_len);
-      std::fprintf(stderr, "verbatim: engine %s answers%s%s, context %llu tokens\n", options.engine.c_str(), probe->engine_version.empty() ? "" : ", version ",
-                   probe->engine_version.c_str(), static_cast<unsigned long long>(model.max_model_len.load()));
+      std::fprintf(stderr, "verbatim: engine %s answers%s%s, context %llu tokens\n",
+                   options.engine.c_str(), probe->engine_version.empty() ? "" : ", version ",
+                   probe->engine_version.c_str(),
+                   static_cast<unsigned long long>(model.max_model_len.load()));
       co_return;
     }
-    if (!told) std::fprintf(stderr, "verbatim: engine %s does not answer yet (%s); trying again\n", options.engine.c_str(), probe.error().message.c_str());
+    if (!told)
+      std::fprintf(stderr, "verbatim: engine %s does not answer yet (%s); trying again\n",
+                   options.engine.c_str(), probe.error().message.c_str());
     told = true;
     co_await base::sleep_for(part.runtime.executor, kProbeAgain);
   }
@@ -73,24 +82,34 @@ Task<void> shut_down(Part& part, net::AsioLoop& loop) {
 class Serving {
  public:
   Serving(const ServeOptions& options, std::shared_ptr<gateway::Model> model, net::Url url)
-      : options_(options), model_(std::move(model)), url_(std::move(url)), loops_(options.threads == 0 ? net::usable_cores() : options.threads) {}
+      : options_(options),
+        model_(std::move(model)),
+        url_(std::move(url)),
+        loops_(options.threads == 0 ? net::usable_cores() : options.threads) {}
 
   base::Status start() {
-    for (std::size_t i = 0; i < loops_.size(); ++i) parts_.push_back(std::make_unique<Part>(loops_[i], *random_, *files_, *worker_));
+    for (std::size_t i = 0; i < loops_.size(); ++i)
+      parts_.push_back(std::make_unique<Part>(loops_[i], *random_, *files_, *worker_));
     if (!options_.record_dir.empty()) {
-      recorder_ = std::make_unique<gateway::Recorder>(*files_, *worker_, options_.record_dir, model_->checkpoint);
+      recorder_ = std::make_unique<gateway::Recorder>(*files_, *worker_, options_.record_dir,
+                                                      model_->checkpoint);
       if (auto status = recorder_->open(); !status.ok()) return status;
     }
     const std::string key = base::new_hex_id(*random_);
     std::uint16_t port = options_.port;
     for (const auto& part : parts_) {
-      part->instance = std::make_unique<api::Instance>(part->runtime, *model_, make_engine(options_, *model_, part->runtime, url_), store_, recorder_.get(), key);
-      const auto use = parts_.size() == 1 ? base::Network::PortUse::kExclusive : base::Network::PortUse::kShared;
+      part->instance = std::make_unique<api::Instance>(
+          part->runtime, *model_, make_engine(options_, *model_, part->runtime, url_), store_,
+          recorder_.get(), key);
+      const auto use =
+          parts_.size() == 1 ? base::Network::PortUse::kExclusive : base::Network::PortUse::kShared;
       const auto bound = part->instance->start(options_.host, port, use);
       if (!bound) return bound.error();
       port = *bound;
     }
-    std::printf("verbatim: serving %s on http://%s:%u (engine %s, %zu threads)\n", model_->name.c_str(), options_.host.c_str(), port, options_.engine.c_str(), parts_.size());
+    std::printf("verbatim: serving %s on http://%s:%u (engine %s, %zu threads)\n",
+                model_->name.c_str(), options_.host.c_str(), port, options_.engine.c_str(),
+                parts_.size());
     std::fflush(stdout);
     return {};
   }
@@ -129,7 +148,8 @@ Exit run(const ServeOptions& options) {
   const auto files = base::system_files();
   auto model = load_model(*files, options.model);
   if (!model) return fail(model.error(), Exit::kUsage);
-  std::fprintf(stderr, "verbatim: family %s; %s\n", (*model)->renderer->family().name.c_str(), (*model)->renderer->describe_classes().c_str());
+  std::fprintf(stderr, "verbatim: family %s; %s\n", (*model)->renderer->family().name.c_str(),
+               (*model)->renderer->describe_classes().c_str());
   Serving serving(options, std::move(*model), std::move(*url));
   if (auto status = serving.start(); !status.ok()) return fail(status.error());
   serving.run();
@@ -139,22 +159,53 @@ Exit run(const ServeOptions& options) {
 }  // namespace
 
 Run add_serve(CLI::App& program) {
-  auto* command = program.add_subcommand("serve", "the gateway: agents speak chat to it, it drives the engine by token ids");
+  auto* command = program.add_subcommand(
+      "serve", "the gateway: agents speak chat to it, it drives the engine by token ids");
   auto options = std::make_shared<ServeOptions>();
-  command->add_option("--engine", options->engine, "URL of the engine")->required()->envname("VERBATIM_ENGINE");
-  command->add_option("--engine-kind", options->engine_kind, "what the engine is: sglang")->check(CLI::IsMember({"sglang"}))->capture_default_str()->envname("VERBATIM_ENGINE_KIND");
-  command->add_option("--engine-api-key", options->engine_api_key, "bearer token for the engine; the environment is the better place for it")->envname("VERBATIM_ENGINE_API_KEY");
+  command->add_option("--engine", options->engine, "URL of the engine")
+      ->required()
+      ->envname("VERBATIM_ENGINE");
+  command->add_option("--engine-kind", options->engine_kind, "what the engine is: sglang")
+      ->check(CLI::IsMember({"sglang"}))
+      ->capture_default_str()
+      ->envname("VERBATIM_ENGINE_KIND");
+  command
+      ->add_option("--engine-api-key", options->engine_api_key,
+                   "bearer token for the engine; the environment is the better place for it")
+      ->envname("VERBATIM_ENGINE_API_KEY");
   options->model.add_tokenizer(*command);
   options->model.add_template(*command);
-  command->add_option("--model-name", options->model.name, "name of the served model (default: the folder's name)")->envname("VERBATIM_MODEL_NAME");
-  command->add_option("--vocab-size", options->model.vocab_size, "the model's vocab_size (default: config.json's, else the tokenizer's)")->envname("VERBATIM_VOCAB_SIZE");
-  command->add_option("--max-model-len", options->max_model_len, "context length in tokens (default: what the engine says)")->envname("VERBATIM_MAX_MODEL_LEN");
-  command->add_option("--store", options->store, "where conversations are kept: memory")->check(CLI::IsMember({"memory"}))->capture_default_str()->envname("VERBATIM_STORE");
-  command->add_option("--record-dir", options->record_dir, "folder for one record file per session (default: none)")->envname("VERBATIM_RECORD_DIR");
-  command->add_option("--host", options->host, "address to listen on")->capture_default_str()->envname("VERBATIM_HOST");
-  command->add_option("--port", options->port, "port to listen on, 0 for a free one")->capture_default_str()->envname("VERBATIM_PORT");
-  command->add_option("--threads", options->threads, "threads (default: one per core)")->envname("VERBATIM_THREADS");
-  command->footer("Example: verbatim serve --engine http://127.0.0.1:30000 --tokenizer models/qwen3 --record-dir records --port 8080");
+  command
+      ->add_option("--model-name", options->model.name,
+                   "name of the served model (default: the folder's name)")
+      ->envname("VERBATIM_MODEL_NAME");
+  command
+      ->add_option("--vocab-size", options->model.vocab_size,
+                   "the model's vocab_size (default: config.json's, else the tokenizer's)")
+      ->envname("VERBATIM_VOCAB_SIZE");
+  command
+      ->add_option("--max-model-len", options->max_model_len,
+                   "context length in tokens (default: what the engine says)")
+      ->envname("VERBATIM_MAX_MODEL_LEN");
+  command->add_option("--store", options->store, "where conversations are kept: memory")
+      ->check(CLI::IsMember({"memory"}))
+      ->capture_default_str()
+      ->envname("VERBATIM_STORE");
+  command
+      ->add_option("--record-dir", options->record_dir,
+                   "folder for one record file per session (default: none)")
+      ->envname("VERBATIM_RECORD_DIR");
+  command->add_option("--host", options->host, "address to listen on")
+      ->capture_default_str()
+      ->envname("VERBATIM_HOST");
+  command->add_option("--port", options->port, "port to listen on, 0 for a free one")
+      ->capture_default_str()
+      ->envname("VERBATIM_PORT");
+  command->add_option("--threads", options->threads, "threads (default: one per core)")
+      ->envname("VERBATIM_THREADS");
+  command->footer(
+      "Example: verbatim serve --engine http://127.0.0.1:30000 --tokenizer models/qwen3 "
+      "--record-dir records --port 8080");
   return [options] { return run(*options); };
 }
 

@@ -1,9 +1,10 @@
 // encode, decode, render, parse: one text in, one text out.
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdio>
 #include <iostream>
 #include <iterator>
+
+#include <CLI/CLI.hpp>
 
 #include "chat/parsers/parse_command.h"
 #include "cli/command.h"
@@ -45,7 +46,11 @@ Result<base::TokenIds> read_ids(std::string_view text) {
     }
     base::TokenId id = 0;
     const auto [next, code] = std::from_chars(at, end, id);
-    if (code != std::errc()) return base::invalid("", "expected token ids such as [1, 2, 3], found \"" + std::string(at, std::min<std::size_t>(20, static_cast<std::size_t>(end - at))) + "\"");
+    if (code != std::errc())
+      return base::invalid(
+          "", "expected token ids such as [1, 2, 3], found \"" +
+                  std::string(at, std::min<std::size_t>(20, static_cast<std::size_t>(end - at))) +
+                  "\"");
     ids.push_back(id);
     at = next;
   }
@@ -93,10 +98,12 @@ Exit render(const TextOptions& options) {
   auto request = protocol::read_chat_request(std::move(*body));
   if (!request) return fail(request.error());
   const auto& renderer = *(*model)->renderer;
-  if (auto status = chat::normalise(request->messages, renderer.family()); !status.ok()) return fail(status.error());
+  if (auto status = chat::normalise(request->messages, renderer.family()); !status.ok())
+    return fail(status.error());
   chat::TemplateInputs inputs;
   inputs.tools = request->tools;
-  auto arguments = json::Document::parse(request->chat_template_kwargs.empty() ? "{}" : request->chat_template_kwargs);
+  auto arguments = json::Document::parse(
+      request->chat_template_kwargs.empty() ? "{}" : request->chat_template_kwargs);
   if (!arguments) return fail(arguments.error());
   inputs.arguments = arguments->root();
   if (options.format == "text") {
@@ -136,8 +143,12 @@ Exit parse(const ParseOptions& options) {
   request.tags_are_text = options.tags_are_text;
   std::string segments;
   std::string chunks;
-  const std::pair<const std::string*, std::string*> inputs[] = {{&options.tools, &request.tools}, {&options.output, &request.output}, {&options.segments, &segments},
-                                                                {&options.prompt_tail, &request.prompt_tail}, {&options.chunks, &chunks}};
+  const std::pair<const std::string*, std::string*> inputs[] = {
+      {&options.tools, &request.tools},
+      {&options.output, &request.output},
+      {&options.segments, &segments},
+      {&options.prompt_tail, &request.prompt_tail},
+      {&options.chunks, &chunks}};
   for (const auto& [path, target] : inputs) {
     if (path->empty()) continue;
     auto content = read_input(*files, *path);
@@ -158,7 +169,8 @@ Run add_encode(CLI::App& program) {
   auto* command = program.add_subcommand("encode", "token ids of a text");
   auto options = std::make_shared<TextOptions>();
   options->model.add_tokenizer(*command);
-  command->add_option("input", options->input, "UTF-8 text file, - for standard input")->capture_default_str();
+  command->add_option("input", options->input, "UTF-8 text file, - for standard input")
+      ->capture_default_str();
   command->footer("Example: echo -n 'Hello there' | verbatim encode --tokenizer models/qwen3");
   return [options] { return encode(*options); };
 }
@@ -167,33 +179,51 @@ Run add_decode(CLI::App& program) {
   auto* command = program.add_subcommand("decode", "text of token ids");
   auto options = std::make_shared<TextOptions>();
   options->model.add_tokenizer(*command);
-  command->add_option("input", options->input, "file with ids ([1, 2, 3] or 1 2 3), - for standard input")->capture_default_str();
+  command
+      ->add_option("input", options->input,
+                   "file with ids ([1, 2, 3] or 1 2 3), - for standard input")
+      ->capture_default_str();
   command->footer("Example: echo '[9707, 1052]' | verbatim decode --tokenizer models/qwen3");
   return [options] { return decode(*options); };
 }
 
 Run add_render(CLI::App& program) {
-  auto* command = program.add_subcommand("render", "the prompt of a chat request: its text, its ids, or who wrote which of them");
+  auto* command = program.add_subcommand(
+      "render", "the prompt of a chat request: its text, its ids, or who wrote which of them");
   auto options = std::make_shared<TextOptions>();
   options->model.add_tokenizer(*command);
   options->model.add_template(*command);
-  command->add_option("input", options->input, "chat request (JSON), - for standard input")->capture_default_str();
-  command->add_option("--format", options->format, "text, ids or spans")->check(CLI::IsMember({"text", "ids", "spans"}))->capture_default_str();
-  command->footer("Example: echo '{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}' | verbatim render --tokenizer models/qwen3");
+  command->add_option("input", options->input, "chat request (JSON), - for standard input")
+      ->capture_default_str();
+  command->add_option("--format", options->format, "text, ids or spans")
+      ->check(CLI::IsMember({"text", "ids", "spans"}))
+      ->capture_default_str();
+  command->footer(
+      "Example: echo '{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}' | verbatim render "
+      "--tokenizer models/qwen3");
   return [options] { return render(*options); };
 }
 
 Run add_parse(CLI::App& program) {
-  auto* command = program.add_subcommand("parse", "reasoning, content and tool calls of a model's output");
+  auto* command =
+      program.add_subcommand("parse", "reasoning, content and tool calls of a model's output");
   auto options = std::make_shared<ParseOptions>();
-  command->add_option("--grammar", options->grammar, "how the model writes calls: hermes")->capture_default_str();
+  command->add_option("--grammar", options->grammar, "how the model writes calls: hermes")
+      ->capture_default_str();
   command->add_option("--tools", options->tools, "JSON file: function tools that were offered");
-  command->add_option("--output", options->output, "text file: the output, tags spelled out; - for standard input")->capture_default_str();
+  command
+      ->add_option("--output", options->output,
+                   "text file: the output, tags spelled out; - for standard input")
+      ->capture_default_str();
   command->add_option("--segments", options->segments, "JSON file: which tags are special tokens");
-  command->add_option("--prompt-tail", options->prompt_tail, "text file: the last bytes of the prompt");
-  command->add_option("--finish", options->finish, "what the engine said: stop or length")->check(CLI::IsMember({"stop", "length"}))->capture_default_str();
+  command->add_option("--prompt-tail", options->prompt_tail,
+                      "text file: the last bytes of the prompt");
+  command->add_option("--finish", options->finish, "what the engine said: stop or length")
+      ->check(CLI::IsMember({"stop", "length"}))
+      ->capture_default_str();
   command->add_option("--chunks", options->chunks, "JSON file: byte lengths of the pieces to feed");
-  command->add_flag("--tags-are-text", options->tags_are_text, "the vocabulary has no tokens for the tags");
+  command->add_flag("--tags-are-text", options->tags_are_text,
+                    "the vocabulary has no tokens for the tags");
   command->footer("Example: printf 'It is sunny.' | verbatim parse --grammar hermes");
   return [options] { return parse(*options); };
 }

@@ -22,7 +22,9 @@ Result<TokenIds> ids_member(const json::Value& line, const std::string& name) {
   ids.reserve(value->size());
   for (const auto member : *value) {
     const auto id = member.value.is_number() ? member.value.integer() : std::nullopt;
-    if (!id || *id < 0 || *id > UINT32_MAX) return invalid(name, "expected token ids, found " + std::string(member.value.raw().substr(0, 40)));
+    if (!id || *id < 0 || *id > UINT32_MAX)
+      return invalid(name,
+                     "expected token ids, found " + std::string(member.value.raw().substr(0, 40)));
     ids.push_back(static_cast<TokenId>(*id));
   }
   return ids;
@@ -35,7 +37,9 @@ Result<std::vector<double>> numbers_member(const json::Value& line, const std::s
   numbers.reserve(value->size());
   for (const auto member : *value) {
     const auto number = member.value.is_number() ? member.value.number() : std::nullopt;
-    if (!number) return invalid(name, "expected finite numbers, found " + std::string(member.value.raw().substr(0, 40)));
+    if (!number)
+      return invalid(
+          name, "expected finite numbers, found " + std::string(member.value.raw().substr(0, 40)));
     numbers.push_back(*number);
   }
   return numbers;
@@ -51,21 +55,26 @@ Result<std::optional<RecordedTurn>> read_record(std::string line) {
   auto schema = string_member(root, "schema_version");
   if (!schema) return std::move(schema).error();
   if (*schema == "tito.session.v1") return std::optional<RecordedTurn>();
-  if (*schema != "tito.record.v1") return invalid("schema_version", "expected \"tito.record.v1\", found \"" + *schema + "\"");
+  if (*schema != "tito.record.v1")
+    return invalid("schema_version", "expected \"tito.record.v1\", found \"" + *schema + "\"");
   RecordedTurn turn;
-  for (const auto& [name, target] : {std::pair{"session_id", &turn.session_id}, {"turn", &turn.turn}, {"finish_reason", &turn.finish_reason}}) {
+  for (const auto& [name, target] : {std::pair{"session_id", &turn.session_id},
+                                     {"turn", &turn.turn},
+                                     {"finish_reason", &turn.finish_reason}}) {
     auto text = string_member(root, name);
     if (!text) return std::move(text).error();
     *target = std::move(*text);
   }
-  if (const auto parent = root.get("parent_turn")) turn.parent = parent->is_string() ? parent->string() : "";
+  if (const auto parent = root.get("parent_turn"))
+    turn.parent = parent->is_string() ? parent->string() : "";
   auto prompt = ids_member(root, "prompt_token_ids");
   if (!prompt) return std::move(prompt).error();
   auto completion = ids_member(root, "completion_token_ids");
   if (!completion) return std::move(completion).error();
   auto logprobs = numbers_member(root, "completion_logprobs");
   if (!logprobs) return std::move(logprobs).error();
-  if (logprobs->size() != completion->size()) return invalid("completion_logprobs", "expected one per completion id");
+  if (logprobs->size() != completion->size())
+    return invalid("completion_logprobs", "expected one per completion id");
   turn.prompt = std::move(*prompt);
   turn.completion = std::move(*completion);
   turn.logprobs = std::move(*logprobs);

@@ -13,7 +13,8 @@ namespace verbatim::exporting {
 using base::TokenId;
 using base::TokenIds;
 
-// What a sample needs of one recorded turn. Source: lines of tito.record.v1 as gateway/record_line.h writes them.
+// What a sample needs of one recorded turn. Source: lines of tito.record.v1 as
+// gateway/record_line.h writes them.
 struct RecordedTurn {
   std::string session_id;
   std::string turn;    // id
@@ -27,7 +28,8 @@ struct RecordedTurn {
 // Reads one line; nullopt for lines that are no turns (a session's end). Errors name the member.
 base::Result<std::optional<RecordedTurn>> read_record(std::string line);
 
-// Reads the lines of a file. A last line without its end (a crash while it was written) is left out. Errors name the line.
+// Reads the lines of a file. A last line without its end (a crash while it was written) is left
+// out. Errors name the line.
 base::Result<std::vector<RecordedTurn>> read_records(std::string_view text);
 
 }  // namespace verbatim::exporting

@@ -17,9 +17,15 @@ namespace {
 // Adds a turn to a sample that ends with its parent.
 Status append(Sample& sample, const RecordedTurn& turn, const std::string& parent) {
   std::size_t shared = sample.ids.size();
-  const auto begins_with = [&](std::size_t n) { return turn.prompt.size() >= n && std::equal(sample.ids.begin(), sample.ids.begin() + static_cast<std::ptrdiff_t>(n), turn.prompt.begin()); };
+  const auto begins_with = [&](std::size_t n) {
+    return turn.prompt.size() >= n &&
+           std::equal(sample.ids.begin(), sample.ids.begin() + static_cast<std::ptrdiff_t>(n),
+                      turn.prompt.begin());
+  };
   if (!begins_with(shared)) {
-    if (shared == 0 || !begins_with(shared - 1)) return invalid("prompt_token_ids", "the prompt of turn " + turn.turn + " does not extend the row of its parent " + parent);
+    if (shared == 0 || !begins_with(shared - 1))
+      return invalid("prompt_token_ids", "the prompt of turn " + turn.turn +
+                                             " does not extend the row of its parent " + parent);
     --shared;
     sample.trimmed.push_back(parent);
     for (auto* column : {&sample.mask, &sample.loss_mask}) column->pop_back();
@@ -53,8 +59,11 @@ Result<std::vector<Sample>> leaf_samples(std::span<const RecordedTurn> turns) {
     for (const RecordedTurn* turn = &leaf; turn != nullptr;) {
       path.push_back(turn);
       const auto above = by_id.find(turn->parent);
-      if (!turn->parent.empty() && above == by_id.end()) return invalid("parent_turn", "turn " + turn->turn + " names parent " + turn->parent + ", which is not recorded");
-      if (path.size() > turns.size()) return invalid("parent_turn", "the turns above " + leaf.turn + " form a circle");
+      if (!turn->parent.empty() && above == by_id.end())
+        return invalid("parent_turn", "turn " + turn->turn + " names parent " + turn->parent +
+                                          ", which is not recorded");
+      if (path.size() > turns.size())
+        return invalid("parent_turn", "the turns above " + leaf.turn + " form a circle");
       turn = turn->parent.empty() ? nullptr : above->second;
     }
     Sample sample;
@@ -62,7 +71,8 @@ Result<std::vector<Sample>> leaf_samples(std::span<const RecordedTurn> turns) {
     sample.finish_reason = leaf.finish_reason;
     for (auto it = path.rbegin(); it != path.rend(); ++it) {
       const std::string parent = sample.turns.empty() ? "" : sample.turns.back();
-      if (auto status = append(sample, **it, parent); !status.ok()) return std::move(status).error();
+      if (auto status = append(sample, **it, parent); !status.ok())
+        return std::move(status).error();
       sample.loss_mask.resize(sample.ids.size(), trained.insert((*it)->turn).second ? 1 : 0);
     }
     samples.push_back(std::move(sample));
@@ -77,7 +87,8 @@ std::string sample_line(const Sample& sample) {
   w.end_array().key("ids").begin_array();
   for (const auto id : sample.ids) w.unsigned_integer(id);
   w.end_array();
-  for (const auto& [name, column] : {std::pair{"mask", &sample.mask}, {"loss_mask", &sample.loss_mask}}) {
+  for (const auto& [name, column] :
+       {std::pair{"mask", &sample.mask}, {"loss_mask", &sample.loss_mask}}) {
     w.key(name).begin_array();
     for (const auto bit : *column) w.unsigned_integer(bit);
     w.end_array();

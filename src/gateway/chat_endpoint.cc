@@ -16,13 +16,13 @@ using base::Task;
 namespace {
 
 // Log-probabilities as the client reads them: ids spelled out.
-std::vector<protocol::TokenLogprob> logprobs_of(
+std::vector<protocol::TokenLogprob> spell_logprobs(
     const tokenizer::Tokenizer& tokenizer, std::span<const trajectory::TokenId> ids,
-    std::span<const double> logprobs, std::span<const std::vector<engine::TopLogprob>> top) {
+    std::span<const double> values, std::span<const std::vector<engine::TopLogprob>> top) {
   std::vector<protocol::TokenLogprob> list;
   list.reserve(ids.size());
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    protocol::TokenLogprob entry{std::string(tokenizer.bytes(ids[i])), logprobs[i], {}};
+    protocol::TokenLogprob entry{std::string(tokenizer.bytes(ids[i])), values[i], {}};
     if (i < top.size()) {
       for (const auto& other : top[i])
         entry.top.push_back({std::string(tokenizer.bytes(other.id)), other.logprob});
@@ -39,12 +39,12 @@ message::Usage usage_of(const trajectory::Turn& turn) {
 // Keeps what a whole answer shows beside the message.
 class WholeAnswer final : public TurnObserver {
  public:
-  WholeAnswer(const tokenizer::Tokenizer& tokenizer, bool logprobs)
-      : tokenizer_(tokenizer), wanted_(logprobs) {}
+  WholeAnswer(const tokenizer::Tokenizer& tokenizer, bool wanted)
+      : tokenizer_(tokenizer), wanted_(wanted) {}
 
   Task<Status> on_chunk(std::span<const message::Event>, const engine::TokenChunk& chunk) override {
     if (wanted_) {
-      auto more = logprobs_of(tokenizer_, chunk.ids, chunk.logprobs, chunk.top_logprobs);
+      auto more = spell_logprobs(tokenizer_, chunk.ids, chunk.logprobs, chunk.top_logprobs);
       logprobs.insert(logprobs.end(), std::make_move_iterator(more.begin()),
                       std::make_move_iterator(more.end()));
     }
@@ -73,9 +73,9 @@ class StreamedAnswer final : public TurnObserver {
   Task<Status> on_chunk(std::span<const message::Event> events,
                         const engine::TokenChunk& chunk) override {
     if (auto status = begin(); !status.ok()) co_return status;
-    std::vector<protocol::TokenLogprob> logprobs;
-    if (wanted_) logprobs = logprobs_of(tokenizer_, chunk.ids, chunk.logprobs, chunk.top_logprobs);
-    emitter_.events(events, logprobs, payloads_);
+    std::vector<protocol::TokenLogprob> tokens;
+    if (wanted_) tokens = spell_logprobs(tokenizer_, chunk.ids, chunk.logprobs, chunk.top_logprobs);
+    emitter_.events(events, tokens, payloads_);
     co_return co_await write();
   }
 

@@ -10,15 +10,16 @@
 
 namespace verbatim::gateway {
 
-// A served model: how its prompts are made and its answers read. Shared by all threads; what only the engine knows is filled in when it
-// answers, the rest is immutable.
+// A served model: how its prompts are made and its answers read. Shared by all threads; what only
+// the engine knows is filled in when it answers, the rest is immutable.
 struct Model {
   std::string name;        // what /v1/models says and records name
   std::string checkpoint;  // folder of the tokenizer, for records
   std::shared_ptr<const chat::Renderer> renderer;
   std::shared_ptr<const chat::parsers::TokenMarkers> markers;
-  std::uint64_t vocab_size = 0;     // the model's: ids from the engine must be below
-  std::atomic<std::uint64_t> max_model_len = 0;  // prompt and completion together; 0: unknown so far
+  std::uint64_t vocab_size = 0;  // the model's: ids from the engine must be below
+  std::atomic<std::uint64_t> max_model_len =
+      0;  // prompt and completion together; 0: unknown so far
 };
 
 }  // namespace verbatim::gateway

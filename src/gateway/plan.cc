@@ -186,10 +186,10 @@ Status Planner::budget(const TurnRequest& request, Plan& plan) const {
     return {};
   }
   if (plan.prompt_size >= context) {
-    auto failure = invalid(
-        "messages", "the prompt has " + std::to_string(plan.prompt_size) +
-                        " tokens, which leaves no room in the model's context of " +
-                        std::to_string(context) + " tokens: shorten the conversation");
+    auto failure =
+        invalid("messages", "the prompt has " + std::to_string(plan.prompt_size) +
+                                " tokens, which leaves no room in the model's context of " +
+                                std::to_string(context) + " tokens: shorten the conversation");
     failure.code = "context_length_exceeded";
     return failure;
   }

@@ -7,7 +7,8 @@ namespace verbatim::gateway {
 using base::Status;
 using base::Task;
 
-Recorder::Recorder(base::Files& files, base::Worker& worker, std::string dir, std::string checkpoint)
+Recorder::Recorder(base::Files& files, base::Worker& worker, std::string dir,
+                   std::string checkpoint)
     : files_(files), worker_(worker), dir_(std::move(dir)), checkpoint_(std::move(checkpoint)) {}
 
 Status Recorder::open() {
@@ -38,7 +39,8 @@ Task<void> Recorder::committed(base::Executor& executor, trajectory::TurnPtr tur
   });
 }
 
-Task<void> Recorder::session_ended(base::Executor& executor, std::string session_id, std::string_view reason) {
+Task<void> Recorder::session_ended(base::Executor& executor, std::string session_id,
+                                   std::string_view reason) {
   const auto now_ms = executor.clock().wall_ms();
   co_await base::run_on(worker_, executor, [this, &session_id, reason, now_ms] {
     std::uint64_t lines = 0;
@@ -49,9 +51,7 @@ Task<void> Recorder::session_ended(base::Executor& executor, std::string session
       lines = it->second.lines;
       open_.erase(it);
     }
-    return append(session_id,
-                  session_end_line(session_id, lines, reason, now_ms))
-        .ok();
+    return append(session_id, session_end_line(session_id, lines, reason, now_ms)).ok();
   });
 }
 

@@ -23,7 +23,8 @@ class Recorder final : public CommitListener {
   base::Status open();
   base::Task<void> committed(base::Executor& executor, trajectory::TurnPtr turn) override;
   // Ends the file of a session that had lines.
-  base::Task<void> session_ended(base::Executor& executor, std::string session_id, std::string_view reason);
+  base::Task<void> session_ended(base::Executor& executor, std::string session_id,
+                                 std::string_view reason);
 
   [[nodiscard]] std::uint64_t failed_lines() const;
 

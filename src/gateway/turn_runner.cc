@@ -126,7 +126,7 @@ Task<Status> TurnRunner::sample(Running& turn, engine::TokenStream& stream,
       take(turn, **chunk, shown);
       feed(turn, shown.ids, events);
     }
-    give_call_ids(turn, events);
+    give_call_ids(events);
     for (const auto& event : events) turn.folded.add(event);
     if (!events.empty() || !shown.ids.empty()) {
       if (auto status = co_await observer.on_chunk(events, shown); !status.ok()) {
@@ -167,7 +167,7 @@ void TurnRunner::feed(Running& turn, std::span<const trajectory::TokenId> ids,
 
 // Calls get the id the client sees; what the model wrote itself is not printed by this build's
 // families.
-void TurnRunner::give_call_ids(Running& turn, message::Events& events) {
+void TurnRunner::give_call_ids(message::Events& events) {
   for (auto& event : events) {
     auto* start = std::get_if<message::ToolCallStart>(&event);
     if (start == nullptr) continue;

@@ -51,7 +51,7 @@ class TurnRunner {
                                   TurnObserver& observer);
   static void take(Running& turn, engine::TokenChunk& chunk, engine::TokenChunk& shown);
   void feed(Running& turn, std::span<const trajectory::TokenId> ids, message::Events& events);
-  void give_call_ids(Running& turn, message::Events& events);
+  void give_call_ids(message::Events& events);
   base::Result<std::unique_ptr<trajectory::Turn>> conclude(Running& turn,
                                                            const engine::TokenEnd& end);
 

@@ -15,7 +15,16 @@ enum class SpanSource : std::uint8_t {
   kBoundary,   // template text between the parent's close token and the next message (a newline)
 };
 
-enum class Field : std::uint8_t { kNone, kText, kReasoning, kCallName, kCallArguments, kCallId, kName, kOther };
+enum class Field : std::uint8_t {
+  kNone,
+  kText,
+  kReasoning,
+  kCallName,
+  kCallArguments,
+  kCallId,
+  kName,
+  kOther
+};
 
 // A run of `count` prompt ids with one source. The spans of a prompt tile it.
 struct TokenSpan {
@@ -23,7 +32,8 @@ struct TokenSpan {
   std::uint32_t count = 0;
   SpanSource source = SpanSource::kTemplate;
   Field field = Field::kNone;  // kMessage: which field
-  // kMessage: which message, counted over the conversation. kTemplate: the message that the text introduces or closes.
+  // kMessage: which message, counted over the conversation. kTemplate: the message that the text
+  // introduces or closes.
   std::uint32_t message = kNoMessage;
   bool operator==(const TokenSpan&) const = default;
 };

@@ -12,11 +12,14 @@ LoopThreads::LoopThreads(unsigned count) {
 
 void LoopThreads::run() {
   std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < loops_.size(); ++i) threads.emplace_back([this, i] { loops_[i]->run(); });
+  for (std::size_t i = 1; i < loops_.size(); ++i)
+    threads.emplace_back([this, i] { loops_[i]->run(); });
   loops_[0]->run();
   for (auto& thread : threads) thread.join();
 }
 
-unsigned usable_cores() { return std::max(1U, std::thread::hardware_concurrency()); }
+unsigned usable_cores() {
+  return std::max(1U, std::thread::hardware_concurrency());
+}
 
 }  // namespace verbatim::net

@@ -8,8 +8,8 @@
 
 namespace verbatim::net {
 
-// One loop per thread. Owns the loops; run() gives each a thread of its own but the first, which stays on the caller's, and returns when
-// all have stopped.
+// One loop per thread. Owns the loops; run() gives each a thread of its own but the first, which
+// stays on the caller's, and returns when all have stopped.
 class LoopThreads {
  public:
   explicit LoopThreads(unsigned count);

@@ -19,7 +19,7 @@ struct ChatHead {
   std::string model;         // as the client named it, else the served name
 };
 
-// A sampled token with its log-probability (natural). `bytes` need not be whole characters.
+// A sampled token with its logprob (natural log). `bytes` need not be whole characters.
 struct TokenLogprob {
   struct Top {
     std::string bytes;

@@ -8,7 +8,6 @@
 namespace verbatim::protocol {
 namespace {
 
-using base::Error;
 using base::Result;
 using base::Status;
 using json::Value;

@@ -1,5 +1,6 @@
 #include "protocol/chat_not_served.h"
 
+#include <algorithm>
 #include <string>
 
 #include "protocol/typed.h"
@@ -92,8 +93,10 @@ Status check_not_served(std::string_view name, const Value& value) {
   for (const auto& parameter : kNotServed) {
     if (parameter.name == name) return refuse(parameter, value);
   }
-  constexpr std::size_t kMaxShown = 64;
-  return unsupported(std::string(name.substr(0, kMaxShown)), "unknown parameter");
+  // The name is the client's: no longer than an answer needs, cut between two characters.
+  std::size_t shown = std::min<std::size_t>(name.size(), 64);
+  while (shown < name.size() && (static_cast<unsigned char>(name[shown]) & 0xC0) == 0x80) --shown;
+  return unsupported(std::string(name.substr(0, shown)), "unknown parameter");
 }
 
 }  // namespace verbatim::protocol

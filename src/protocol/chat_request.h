@@ -27,10 +27,9 @@ struct ChatRequest {
   std::string user;
   std::string metadata;  // raw JSON object; empty: none
 
-  // Calls are meant: the output is searched for them.
-  [[nodiscard]] bool wants_tools() const {
-    return !tools.empty() && tool_choice != ToolChoice::kNone;
-  }
+  // The output is searched for calls: unless the client says no, also where it declares no tools
+  // (its messages may show the model how).
+  [[nodiscard]] bool wants_tools() const { return tool_choice != ToolChoice::kNone; }
 };
 
 struct ChatReadOptions {

@@ -47,7 +47,8 @@ std::string_view Generation::weights() const {
   return plan_.weight_version ? *plan_.weight_version : engine_.options.weight_version;
 }
 
-// g++ 12 miscompiles coroutines that await a Pause made within a condition: it is always a variable.
+// g++ 12 miscompiles coroutines that await a Pause made within a condition: it is always a
+// variable.
 base::Task<bool> Generation::pause(base::Duration time) {
   Pause waiting(engine_.runtime.executor, time, running_.stop);
   co_return co_await waiting;

@@ -11,7 +11,9 @@ namespace {
 template <class T>
 T run(base::Task<T> task) {
   std::optional<T> result;
-  base::spawn([](base::Task<T> t, std::optional<T>& out) -> base::Task<void> { out.emplace(co_await std::move(t)); }(std::move(task), result));
+  base::spawn([](base::Task<T> t, std::optional<T>& out) -> base::Task<void> {
+    out.emplace(co_await std::move(t));
+  }(std::move(task), result));
   return std::move(*result);
 }
 
@@ -62,8 +64,10 @@ TEST(MemoryStore, refuses_a_commit_into_a_deleted_session_and_stays_the_same) {
   const auto first = run(store.commit(make_turn("s", nullptr, 1), SessionUse::kExisting));
   ASSERT_TRUE(run(store.delete_session("s")).ok());
   const std::string before = store.dump();
-  EXPECT_EQ(run(store.commit(make_turn("s", *first, 2), SessionUse::kExisting)).error().kind, base::ErrorKind::kNotFound);
-  EXPECT_EQ(run(store.commit(make_turn("s", *first, 2), SessionUse::kImplicit)).error().kind, base::ErrorKind::kNotFound);
+  EXPECT_EQ(run(store.commit(make_turn("s", *first, 2), SessionUse::kExisting)).error().kind,
+            base::ErrorKind::kNotFound);
+  EXPECT_EQ(run(store.commit(make_turn("s", *first, 2), SessionUse::kImplicit)).error().kind,
+            base::ErrorKind::kNotFound);
   EXPECT_EQ(store.dump(), before);
   EXPECT_TRUE(find(store, 1).empty());
   EXPECT_EQ(run(store.delete_session("s")).error().kind, base::ErrorKind::kNotFound);
@@ -85,7 +89,9 @@ TEST(MemoryStore, drops_the_implicit_session_that_committed_longest_ago) {
   ASSERT_TRUE(run(store.create_session("kept", 0)).ok());
   ASSERT_TRUE(run(store.commit(make_turn("kept", nullptr, 200), SessionUse::kExisting)).ok());
   for (std::uint8_t i = 1; i <= 100; ++i) {
-    ASSERT_TRUE(run(store.commit(make_turn("chat" + std::to_string(i), nullptr, i), SessionUse::kImplicit)).ok());
+    ASSERT_TRUE(
+        run(store.commit(make_turn("chat" + std::to_string(i), nullptr, i), SessionUse::kImplicit))
+            .ok());
   }
   EXPECT_TRUE(find(store, 1).empty());
   EXPECT_EQ(find(store, 100).size(), 1U);

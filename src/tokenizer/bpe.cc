@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <functional>
+
+#include "tokenizer/definition.h"
 
 namespace verbatim::tokenizer {
 namespace {
 
 // Up to this size a scan for the lowest rank is faster than a heap.
-constexpr std::size_t kScanLimit = 128;
+constexpr unsigned kPositionBits = 7;
+constexpr std::size_t kScanLimit = 1 << kPositionBits;
 constexpr std::size_t kLanes = 8;
 
 std::uint8_t byte_at(std::string_view word, std::size_t i) {
@@ -20,26 +22,24 @@ std::uint32_t byte_pair_rank(const Tables& tables, std::string_view word, std::s
   return tables.byte_pairs[std::size_t{byte_at(word, i)} << 8 | byte_at(word, i + 1)];
 }
 
-// A short word as two arrays that shrink with each merge. Ranks are compared as signed numbers
-// (none = the largest) because plain SSE2 can do only that; they are padded with "none" up to a
-// multiple of the lanes.
+// A short word as two arrays that shrink with each merge. A place's key is its rank, then its
+// position, so the lowest key is the next merge. Keys are signed because plain SSE2 compares only
+// such numbers, and are padded up to a multiple of the lanes. Loops over a fixed number of lanes
+// are what compilers turn into vector instructions.
 class ShortWord {
  public:
   ShortWord(const Tables& tables, std::string_view word) : tables_(tables), size_(word.size()) {
     for (std::size_t i = 0; i < size_; ++i) ids_[i] = tables.byte_ids[byte_at(word, i)];
-    for (std::size_t i = 0; i + 1 < size_; ++i) {
-      ranks_[i] = static_cast<std::int32_t>(byte_pair_rank(tables, word, i) & kNone);
-    }
-    std::fill_n(ranks_.begin() + static_cast<std::ptrdiff_t>(size_) - 1, kLanes, kNone);
+    for (std::size_t i = 0; i + 1 < size_; ++i) keys_[i] = key(byte_pair_rank(tables, word, i), i);
+    std::fill_n(keys_.begin() + static_cast<std::ptrdiff_t>(size_) - 1, kLanes + 1, kNone);
   }
 
   void merge_all() {
     while (size_ > 1) {
-      const std::int32_t rank = lowest();
-      if (rank == kNone) return;
-      const auto at =
-          static_cast<std::size_t>(std::find(ranks_.begin(), ranks_.end(), rank) - ranks_.begin());
-      merge_at(at, static_cast<std::uint32_t>(rank));
+      const std::int32_t lowest = lowest_key();
+      if (lowest >= kNoKey) return;
+      merge_at(static_cast<std::size_t>(lowest) & (kScanLimit - 1),
+               static_cast<std::uint32_t>(lowest) >> kPositionBits);
     }
   }
 
@@ -48,38 +48,46 @@ class ShortWord {
   }
 
  private:
+  // Keys without a merge: kNone, less one per move to the left, of which there are fewer than
+  // kScanLimit.
   static constexpr std::int32_t kNone = 0x7FFFFFFF;
+  static constexpr std::int32_t kNoKey = kNone - static_cast<std::int32_t>(kScanLimit);
+  static_assert(kMaxMerges << kPositionBits < kNoKey);
 
-  std::int32_t lowest() const {
+  static std::int32_t key(std::uint32_t rank, std::size_t position) {
+    return rank == kNoRank ? kNone : static_cast<std::int32_t>(rank << kPositionBits | position);
+  }
+
+  std::int32_t lowest_key() const {
     std::array<std::int32_t, kLanes> low;
     low.fill(kNone);
     for (std::size_t i = 0; i < size_ - 1; i += kLanes) {
       for (std::size_t lane = 0; lane < kLanes; ++lane)
-        low[lane] = std::min(low[lane], ranks_[i + lane]);
+        low[lane] = std::min(low[lane], keys_[i + lane]);
     }
     return *std::min_element(low.begin(), low.end());
   }
 
-  std::int32_t rank_at(std::size_t i) const {
-    return static_cast<std::int32_t>(tables_.rank_of(ids_[i], ids_[i + 1]) &
-                                     static_cast<std::uint32_t>(kNone));
-  }
-
   void merge_at(std::size_t at, std::uint32_t rank) {
     ids_[at] = tables_.merged[rank];
-    const std::size_t moved = size_ - at - 2;
-    std::memmove(&ids_[at + 1], &ids_[at + 2], moved * sizeof ids_[0]);
-    if (moved > 0) std::memmove(&ranks_[at + 1], &ranks_[at + 2], (moved - 1) * sizeof ranks_[0]);
+    for (std::size_t i = at + 1; i < size_ - 1; i += kLanes) {
+      std::array<std::int32_t, kLanes> keys;
+      std::array<TokenId, kLanes> ids;
+      for (std::size_t lane = 0; lane < kLanes; ++lane) keys[lane] = keys_[i + lane + 1] - 1;
+      for (std::size_t lane = 0; lane < kLanes; ++lane) ids[lane] = ids_[i + lane + 1];
+      for (std::size_t lane = 0; lane < kLanes; ++lane) keys_[i + lane] = keys[lane];
+      for (std::size_t lane = 0; lane < kLanes; ++lane) ids_[i + lane] = ids[lane];
+    }
     --size_;
-    ranks_[size_ - 1] = kNone;
-    if (at + 1 < size_) ranks_[at] = rank_at(at);
-    if (at > 0) ranks_[at - 1] = rank_at(at - 1);
+    keys_[size_ - 1] = kNone;
+    if (at + 1 < size_) keys_[at] = key(tables_.rank_of(ids_[at], ids_[at + 1]), at);
+    if (at > 0) keys_[at - 1] = key(tables_.rank_of(ids_[at - 1], ids_[at]), at - 1);
   }
 
   const Tables& tables_;
   std::size_t size_;
-  std::array<TokenId, kScanLimit> ids_;
-  std::array<std::int32_t, kScanLimit + kLanes> ranks_;
+  std::array<TokenId, kScanLimit + kLanes + 1> ids_;
+  std::array<std::int32_t, kScanLimit + kLanes + 1> keys_;
 };
 
 // A long word as a linked list, with a heap of (rank, position). Entries whose merge is gone are

@@ -238,7 +238,7 @@ bool ByteLevelBpe::Pass::allowed(const AddedToken& token, std::size_t begin,
 
 ByteLevelBpe::ByteLevelBpe(std::unique_ptr<const Image> image)
     : image_(std::move(image)),
-      fingerprint_(hex(image_->source())),
+      fingerprint_(image_->source().begin(), image_->source().end()),
       raw_(image_->added(), AddedTokenFinder::Kind::kRaw, image_->nfc()),
       normalized_(image_->added(), AddedTokenFinder::Kind::kNormalized, image_->nfc()),
       every_added_(pointers(image_->added())) {

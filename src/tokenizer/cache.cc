@@ -6,11 +6,12 @@
 
 namespace verbatim::tokenizer {
 
-std::string ImageCache::path(const Sha256& source) const {
-  return folder_ + "/tokenizer-" + hex(source) + ".v" + std::to_string(layout::kVersion);
+std::string ImageCache::path(const Fingerprint& source) const {
+  return folder_ + "/tokenizer-" + std::string(source.begin(), source.end()) + ".v" +
+         std::to_string(layout::kVersion);
 }
 
-std::unique_ptr<const Image> ImageCache::find(const Sha256& source) const {
+std::unique_ptr<const Image> ImageCache::find(const Fingerprint& source) const {
   const std::string file_path = path(source);
   if (!files_.exists(file_path)) return nullptr;
   auto file = files_.map(file_path);
@@ -26,7 +27,7 @@ base::Status ImageCache::put(const Image& image) const {
   std::string file(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   layout::Header header;
   std::memcpy(&header, file.data(), sizeof header);
-  header.payload = layout::checksum(header, bytes.subspan(sizeof header));
+  header.checksum = layout::checksum_of(header, bytes.subspan(sizeof header));
   std::memcpy(file.data(), &header, sizeof header);
   return files_.replace(path(image.source()), file);
 }

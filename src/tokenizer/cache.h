@@ -17,12 +17,12 @@ class ImageCache {
   ImageCache(base::Files& files, std::string folder) : files_(files), folder_(std::move(folder)) {}
 
   // Null where there is no usable image.
-  [[nodiscard]] std::unique_ptr<const Image> find(const Sha256& source) const;
+  [[nodiscard]] std::unique_ptr<const Image> find(const Fingerprint& source) const;
   // Failing to write is no failure of the caller's: the next start is slower, that's all. The
   // status is for logs and tests.
   base::Status put(const Image& image) const;
 
-  [[nodiscard]] std::string path(const Sha256& source) const;
+  [[nodiscard]] std::string path(const Fingerprint& source) const;
 
  private:
   base::Files& files_;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "tokenizer/tokenizer.h"
 
 namespace verbatim::tokenizer {
@@ -17,6 +18,16 @@ enum class Pattern : std::uint32_t { kGpt2 = 1, kQwen2 = 2, kLlama3 = 3 };
 // (merge_table.h).
 inline constexpr TokenId kMaxVocabSize = (1U << 22) - 1;
 inline constexpr std::size_t kMaxMerges = (1U << 20) - 1;
+
+// Errors of tokenizer.json. `part` is a path in it ("model.merges[3]").
+inline base::Error malformed(std::string_view part, std::string_view message) {
+  return base::invalid(std::string(part),
+                       "tokenizer.json: " + std::string(part) + ": " + std::string(message));
+}
+inline base::Error unsupported(std::string_view component) {
+  return base::error(base::ErrorKind::kUnsupported,
+                     "tokenizer.json: " + std::string(component) + " is not supported");
+}
 
 // A byte-level BPE tokenizer as tokenizer.json states it, checked for shape but not yet for
 // consistency. Texts live in one arena.

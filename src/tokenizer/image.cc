@@ -92,8 +92,10 @@ base::Result<std::unique_ptr<const Image>> Image::open(std::unique_ptr<base::Map
   const auto bytes = file->bytes();
   if (bytes.size() < sizeof header) return broken("too short");
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.payload != layout::checksum(header, bytes.subspan(sizeof header)))
+  if (bytes.size() % layout::kAlignment != 0 ||
+      header.checksum != layout::checksum_of(header, bytes.subspan(sizeof header))) {
     return broken("checksum");
+  }
   std::unique_ptr<Image> image(new Image());
   image->file_ = std::move(file);
   auto status = image->read(image->file_->bytes());

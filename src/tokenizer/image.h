@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -9,10 +10,12 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "tokenizer/definition.h"
-#include "tokenizer/sha256.h"
 #include "tokenizer/tables.h"
 
 namespace verbatim::tokenizer {
+
+// SHA-256 in hex.
+using Fingerprint = std::array<char, 64>;
 
 // A tokenizer in the form it is used in and cached in: one block of bytes, made from a Definition
 // in memory or mapped from a cache file. Little endian; a header, then sections aligned to 64 bytes
@@ -23,7 +26,7 @@ class Image {
   // Takes a block made by build_image() or written by anybody: any bytes are either an image or an
   // error (kInvalidRequest).
   static base::Result<std::unique_ptr<const Image>> open(std::vector<std::uint64_t> words);
-  // The same for a mapped cache file, whose payload must also have the checksum its header states.
+  // The same for a mapped cache file, which must also have the checksum its header states.
   static base::Result<std::unique_ptr<const Image>> open(std::unique_ptr<base::MappedFile> file);
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
@@ -32,7 +35,7 @@ class Image {
   [[nodiscard]] Pattern pattern() const { return pattern_; }
   [[nodiscard]] bool nfc() const { return nfc_; }
   // Hash of the tokenizer.json that this was made from.
-  [[nodiscard]] const Sha256& source() const { return source_; }
+  [[nodiscard]] const Fingerprint& source() const { return source_; }
 
  private:
   Image() = default;
@@ -46,7 +49,7 @@ class Image {
   std::vector<AddedToken> added_;
   Pattern pattern_ = Pattern::kQwen2;
   bool nfc_ = false;
-  Sha256 source_{};
+  Fingerprint source_{};
 };
 
 // What an added token looks like in the text it is searched in: its content, normalised if the text
@@ -56,6 +59,6 @@ std::string added_pattern(const AddedToken& token, bool nfc);
 // Checks that the parts of a definition fit together and lays them out. Errors: kInvalidRequest or
 // kUnsupported, naming the part of tokenizer.json.
 base::Result<std::vector<std::uint64_t>> build_image(const Definition& definition,
-                                                     const Sha256& source);
+                                                     const Fingerprint& source);
 
 }  // namespace verbatim::tokenizer

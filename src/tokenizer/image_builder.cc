@@ -16,10 +16,6 @@ namespace {
 
 using base::Status;
 
-base::Error invalid(std::string field, std::string message) {
-  return base::invalid(std::move(field), "tokenizer.json: " + std::move(message));
-}
-
 std::string quoted(std::string_view text) {
   return "\"" + std::string(text) + "\"";
 }
@@ -29,7 +25,7 @@ class Builder {
  public:
   explicit Builder(const Definition& definition) : definition_(definition) {}
 
-  base::Result<std::vector<std::uint64_t>> build(const Sha256& source) {
+  base::Result<std::vector<std::uint64_t>> build(const Fingerprint& source) {
     for (auto step : {&Builder::place_vocab, &Builder::place_added, &Builder::index_bytes,
                       &Builder::index_merges}) {
       if (auto status = (this->*step)(); !status) return std::move(status).error();
@@ -46,7 +42,7 @@ class Builder {
   Status insert_word(const Definition::VocabEntry& entry);
   void insert_merge(TokenId left, TokenId right, std::uint32_t rank);
   void mark_whole_words();
-  std::vector<std::uint64_t> lay_out(const Sha256& source) const;
+  std::vector<std::uint64_t> lay_out(const Fingerprint& source) const;
   std::string added_section() const;
 
   [[nodiscard]] std::optional<TokenId> find(std::string_view bytes) const;
@@ -79,9 +75,9 @@ Status Builder::place_vocab() {
   for (const auto& entry : definition_.vocab) {
     const std::string_view text = definition_.view(entry.text);
     if (text.empty())
-      return invalid("model.vocab", "the token " + std::to_string(entry.id) + " is empty");
+      return malformed("model.vocab", "the token " + std::to_string(entry.id) + " is empty");
     if (flags_[entry.id] != 0)
-      return invalid("model.vocab", "the id " + std::to_string(entry.id) + " is there twice");
+      return malformed("model.vocab", "the id " + std::to_string(entry.id) + " is there twice");
     texts_[entry.id] = text;
     flags_[entry.id] = kHasToken;
     if (auto status = insert_word(entry); !status) return status;
@@ -93,7 +89,7 @@ Status Builder::insert_word(const Definition::VocabEntry& entry) {
   const std::string_view text = texts_[entry.id];
   if (!entry.byte_level) {
     if (!odd_words_.emplace(text, entry.id).second)
-      return invalid("model.vocab", quoted(text) + " is there twice");
+      return malformed("model.vocab", quoted(text) + " is there twice");
     return {};
   }
   flags_[entry.id] |= kByteLevel;
@@ -103,8 +99,8 @@ Status Builder::insert_word(const Definition::VocabEntry& entry) {
   for (; words_[slot] != kEmptySlot; slot = (slot + 1) & mask) {
     const auto id = static_cast<TokenId>(words_[slot] & ((1U << kIdBits) - 1));
     if (texts_[id] == text) {
-      return invalid("model.vocab", "the ids " + std::to_string(id) + " and " +
-                                        std::to_string(entry.id) + " are the same token");
+      return malformed("model.vocab", "the ids " + std::to_string(id) + " and " +
+                                          std::to_string(entry.id) + " are the same token");
     }
   }
   words_[slot] = hash >> kIdBits << kIdBits | entry.id;
@@ -138,26 +134,24 @@ Status Builder::place_added() {
     const AddedToken& token = definition_.added[i];
     const std::string field = "added_tokens[" + std::to_string(i) + "]";
     if (!contents.insert(token.content).second)
-      return invalid(field + ".content", quoted(token.content) + " is there twice");
+      return malformed(field + ".content", quoted(token.content) + " is there twice");
     const auto known = find_written(token.content);
     const TokenId id = known ? *known : next++;
     if (id != token.id) {
-      return invalid(field + ".id",
-                     quoted(token.content) + " has the id " + std::to_string(token.id) +
-                         ", but its place in the file gives it " + std::to_string(id));
+      return malformed(field + ".id",
+                       quoted(token.content) + " has the id " + std::to_string(token.id) +
+                           ", but its place in the file gives it " + std::to_string(id));
     }
     if (!known && flags_[id] != 0)
-      return invalid(field + ".id", std::to_string(id) + " belongs to another token");
+      return malformed(field + ".id", std::to_string(id) + " belongs to another token");
     const std::string pattern = added_pattern(token, definition_.nfc);
     if (!patterns.insert((token.normalized ? "n" : "r") + pattern).second) {
-      return invalid(field + ".content",
-                     quoted(token.content) + " is there twice after normalisation");
+      return malformed(field + ".content",
+                       quoted(token.content) + " is there twice after normalisation");
     }
     const std::string text = decoded_token(pattern);
     if (known && texts_[id] != text) {
-      return base::error(
-          base::ErrorKind::kUnsupported,
-          "tokenizer.json: " + field + ": a token of the vocabulary that normalisation changes");
+      return unsupported(field + ", a token of the vocabulary that normalisation changes,");
     }
     if (known) continue;
     texts_[id] = added_texts_[id] = text;
@@ -172,9 +166,7 @@ Status Builder::index_bytes() {
     const char c = static_cast<char>(byte);
     const auto id = find({&c, 1});
     if (!id) {
-      return base::error(
-          base::ErrorKind::kUnsupported,
-          "tokenizer.json: model.vocab has no token for the byte " + std::to_string(byte));
+      return unsupported("model.vocab without a token for the byte " + std::to_string(byte));
     }
     byte_ids_[byte] = *id;
   }
@@ -205,7 +197,7 @@ Status Builder::index_merges() {
     const auto left = merge.left.size == 0 ? std::nullopt : find(definition_.view(merge.left));
     const auto right = merge.right.size == 0 ? std::nullopt : find(definition_.view(merge.right));
     const auto whole = left && right ? find(joined) : std::nullopt;
-    if (!whole) return invalid(field, "a side or the whole is not in the vocabulary");
+    if (!whole) return malformed(field, "a side or the whole is not in the vocabulary");
     insert_merge(*left, *right, static_cast<std::uint32_t>(merged_.size()));
     merged_.push_back(*whole);
   }
@@ -243,7 +235,7 @@ std::string Builder::added_section() const {
   return out;
 }
 
-std::vector<std::uint64_t> Builder::lay_out(const Sha256& source) const {
+std::vector<std::uint64_t> Builder::lay_out(const Fingerprint& source) const {
   std::vector<std::uint32_t> ends{0};
   std::string texts;
   for (const std::string_view text : texts_) {
@@ -294,7 +286,7 @@ std::string added_pattern(const AddedToken& token, bool nfc) {
 }
 
 base::Result<std::vector<std::uint64_t>> build_image(const Definition& definition,
-                                                     const Sha256& source) {
+                                                     const Fingerprint& source) {
   return Builder(definition).build(source);
 }
 

@@ -14,18 +14,8 @@ namespace {
 namespace od = simdjson::ondemand;
 using base::Status;
 
-base::Error invalid(std::string_view part, std::string message) {
-  return base::invalid(std::string(part),
-                       "tokenizer.json: " + std::string(part) + ": " + std::move(message));
-}
-
-base::Error unsupported(std::string_view component) {
-  return base::error(base::ErrorKind::kUnsupported,
-                     "tokenizer.json: " + std::string(component) + " is not supported");
-}
-
 Status wrong(std::string_view part, simdjson::error_code code) {
-  return invalid(part, simdjson::error_message(code));
+  return malformed(part, simdjson::error_message(code));
 }
 
 // Calls `field(key, value)` for each field of an object, until one fails. A key that stands there
@@ -41,9 +31,9 @@ Status for_each_field(od::value value, std::string_view part, Field field) {
     if (const auto code = entry.unescaped_key().get(key)) return wrong(part, code);
     const std::string name(key);  // the parser's buffer moves on
     for (const auto& before : seen) {
-      if (before == name) return invalid(part, "the key \"" + name + "\" is there twice");
+      if (before == name) return malformed(part, "the key \"" + name + "\" is there twice");
     }
-    if (seen.size() == 64) return invalid(part, "too many keys");
+    if (seen.size() == 64) return malformed(part, "too many keys");
     seen.push_back(name);
     if (const auto code = entry.value().get(inner)) return wrong(part, code);
     if (auto status = field(std::string_view(name), inner); !status) return status;
@@ -101,7 +91,7 @@ Status read_component(od::value value, const std::string& part, int depth, Compo
 
 Status read_parts(od::value value, const std::string& part, int depth, Component& out) {
   return for_each_element(value, part, [&](const std::string& name, od::value element) -> Status {
-    if (out.parts.size() == 64) return invalid(part, "too many components");
+    if (out.parts.size() == 64) return malformed(part, "too many components");
     out.parts.emplace_back();
     return read_component(element, name, depth + 1, out.parts.back());
   });
@@ -116,7 +106,7 @@ Status read_pattern(od::value value, const std::string& part, Component& out) {
 }
 
 Status read_component(od::value value, const std::string& part, int depth, Component& out) {
-  if (depth > kMaxNesting) return invalid(part, "nested too deeply");
+  if (depth > kMaxNesting) return malformed(part, "nested too deeply");
   return for_each_field(value, part, [&](std::string_view key, od::value inner) -> Status {
     const std::string name = part + "." + std::string(key);
     if (key == "type") return read_text(inner, name, out.type);
@@ -130,8 +120,8 @@ Status read_component(od::value value, const std::string& part, int depth, Compo
     if (key == "invert") return read(inner, name, out.invert);
     if (key == "add_prefix_space") return read(inner, name, out.add_prefix_space);
     if (key == "use_regex") return read(inner, name, out.use_regex);
-    if (key == "pretokenizers" || key == "normalizers" || key == "decoders")
-      return read_parts(inner, name, depth, out);
+    const bool parts = key.ends_with("tokenizers") || key == "normalizers" || key == "decoders";
+    if (parts) return read_parts(inner, name, depth, out);
     return {};
   });
 }
@@ -256,8 +246,8 @@ Status Reader::added_token(const std::string& part, od::value value) {
     return {};
   });
   if (!status) return status;
-  if (id >= kMaxVocabSize) return invalid(part + ".id", "missing or too large");
-  if (token.content.empty()) return invalid(part + ".content", "missing or empty");
+  if (id >= kMaxVocabSize) return malformed(part + ".id", "missing or too large");
+  if (token.content.empty()) return malformed(part + ".content", "missing or empty");
   token.id = static_cast<TokenId>(id);
   definition_.added.push_back(std::move(token));
   return {};
@@ -287,17 +277,17 @@ Status Reader::vocab(od::value value) {
     std::string_view written;
     std::uint64_t id = 0;
     if (const auto code = entry.unescaped_key().get(written)) return wrong("model.vocab", code);
-    if (const auto code = entry.value().get(id))
-      return invalid("model.vocab", "\"" + std::string(written) + "\" has no id");
+    if (entry.value().get(id) != simdjson::SUCCESS)
+      return malformed("model.vocab", "\"" + std::string(written) + "\" has no id");
     if (id >= kMaxVocabSize)
-      return invalid("model.vocab", "the id " + std::to_string(id) + " is too large");
+      return malformed("model.vocab", "the id " + std::to_string(id) + " is too large");
     if (auto status = vocab_entry(written, static_cast<TokenId>(id)); !status) return status;
   }
   return {};
 }
 
 Status Reader::add_merge(std::string_view left, std::string_view right) {
-  if (definition_.merges.size() == kMaxMerges) return invalid("model.merges", "too many");
+  if (definition_.merges.size() == kMaxMerges) return malformed("model.merges", "too many");
   const std::size_t begin = definition_.arena.size();
   if (!append_bytes_of_written(left, definition_.arena)) return {};
   const std::size_t middle = definition_.arena.size();
@@ -314,8 +304,8 @@ Status Reader::add_merge(std::string_view left, std::string_view right) {
 // ["a", "b"], or "a b" in older files.
 Status Reader::merge(od::value value, std::string& buffer) {
   const auto bad = [&] {
-    return invalid("model.merges",
-                   "number " + std::to_string(definition_.merges.size()) + " is no pair of texts");
+    return malformed("model.merges", "number " + std::to_string(definition_.merges.size()) +
+                                         " is no pair of texts");
   };
   std::string_view text;
   od::json_type type;
@@ -400,8 +390,8 @@ Status Reader::top_field(std::string_view key, od::value value) {
 }
 
 base::Result<Definition> Reader::finish() && {
-  if (!has_vocab_ || definition_.vocab.empty()) return invalid("model.vocab", "missing or empty");
-  if (!has_merges_) return invalid("model.merges", "missing");
+  if (!has_vocab_ || definition_.vocab.empty()) return malformed("model.vocab", "missing or empty");
+  if (!has_merges_) return malformed("model.merges", "missing");
   if (!pattern_) return unsupported("pre_tokenizer null");
   if (!has_decoder_) return unsupported("decoder null");
   definition_.pattern = *pattern_;
@@ -413,7 +403,8 @@ base::Result<Definition> Reader::finish() && {
 base::Result<Definition> parse_definition(std::string& json) {
   if (json.size() >= (1U << 31))
     return base::error(base::ErrorKind::kTooLarge, "tokenizer.json is larger than 2 GiB");
-  json.reserve(json.size() + simdjson::SIMDJSON_PADDING);
+  static_assert(kJsonPadding >= simdjson::SIMDJSON_PADDING);
+  json.reserve(json.size() + kJsonPadding);
   od::parser parser;
   od::document document;
   const simdjson::padded_string_view view(json.data(), json.size(), json.capacity());
@@ -427,7 +418,7 @@ base::Result<Definition> parse_definition(std::string& json) {
   if (!status) return std::move(status).error();
   const char* rest = nullptr;  // simdjson calls the end "out of bounds"
   if (document.current_location().get(rest) != simdjson::OUT_OF_BOUNDS)
-    return invalid("(root)", "more text behind the object");
+    return malformed("(root)", "more text behind the object");
   return std::move(reader).finish();
 }
 

@@ -31,7 +31,8 @@ class Recorded {
     turn->id = turns_.size() + 1;
     turn->seq = turns_.size() + 1;
     turn->parent = parent;
-    turn->message_count = static_cast<std::uint32_t>((parent ? parent->message_count : 0) + messages.size() + 1);
+    turn->message_count =
+        static_cast<std::uint32_t>((parent ? parent->message_count : 0) + messages.size() + 1);
     turn->digest = extend(builder_, digest, answer);
     turn->messages = std::move(messages);
     turn->answer = std::move(answer);
@@ -95,7 +96,8 @@ TEST(Place, prefers_the_answer_whose_reasoning_is_sent) {
   EXPECT_EQ(recorded.place({kUser, make(Role::kAssistant, "same", "one"), kMore}).parent, one);
   EXPECT_FALSE(recorded.place({kUser, make(Role::kAssistant, "same", "one"), kMore}).ambiguous);
   EXPECT_EQ(recorded.place({kUser, make(Role::kAssistant, "same", "two"), kMore}).parent, two);
-  EXPECT_EQ(recorded.place({kUser, make(Role::kAssistant, "same", "third"), kMore}).parent, nullptr);
+  EXPECT_EQ(recorded.place({kUser, make(Role::kAssistant, "same", "third"), kMore}).parent,
+            nullptr);
   EXPECT_TRUE(recorded.place({kUser, make(Role::kAssistant, "same"), kMore}).ambiguous);
 }
 
@@ -106,7 +108,8 @@ TEST(Place, looks_at_the_reasoning_of_all_turns_above) {
   const auto two = recorded.add(nullptr, {kUser}, make(Role::kAssistant, "same", "two"));
   const auto below_one = recorded.add(one, {kMore}, a2);
   recorded.add(two, {kMore}, a2);
-  EXPECT_EQ(recorded.place({kUser, make(Role::kAssistant, "same", "one"), kMore, a2, kMore}).parent, below_one);
+  EXPECT_EQ(recorded.place({kUser, make(Role::kAssistant, "same", "one"), kMore, a2, kMore}).parent,
+            below_one);
 }
 
 TEST(Place, prefers_the_answer_that_is_the_same_to_the_letter) {

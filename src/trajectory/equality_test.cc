@@ -1,8 +1,8 @@
 #include "trajectory/equality.h"
 
-#include <gtest/gtest.h>
-
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace verbatim::trajectory {
 namespace {
@@ -30,7 +30,8 @@ Digest digest(const Message& message) {
 
 TEST(CanonicalArguments, are_equal_for_spellings_of_one_value) {
   const std::vector<std::vector<std::string>> classes{
-      {R"({"city": "Rome"})", R"({"city":"Rome"})", R"({ "city" : "\u0052ome" })", "\n{\"city\":\"Rome\"} "},
+      {R"({"city": "Rome"})", R"({"city":"Rome"})", R"({ "city" : "\u0052ome" })",
+       "\n{\"city\":\"Rome\"} "},
       {R"({"a":1,"b":2})", R"({"b":2.0,"a":1e0})", R"({"b":20e-1,"a":0.1E1})"},
       {"", "null", "{}", "  {} ", "{ }"},
       {R"({"n":0})", R"({"n":-0})", R"({"n":0.000})", R"({"n":0e5})"},
@@ -38,19 +39,40 @@ TEST(CanonicalArguments, are_equal_for_spellings_of_one_value) {
       {R"({"n":18446744073709551616})", R"({"n":18446744073709551616.0})"},
       {R"({"s":"\ud83d\ude00"})", "{\"s\":\"\U0001F600\"}"}};
   for (const auto& spellings : classes) {
-    for (const auto& spelling : spellings) EXPECT_EQ(canonical_arguments(spelling), canonical_arguments(spellings.front())) << spelling;
+    for (const auto& spelling : spellings)
+      EXPECT_EQ(canonical_arguments(spelling), canonical_arguments(spellings.front())) << spelling;
   }
   for (std::size_t i = 0; i < classes.size(); ++i) {
-    for (std::size_t k = i + 1; k < classes.size(); ++k) EXPECT_NE(canonical_arguments(classes[i][0]), canonical_arguments(classes[k][0]));
+    for (std::size_t k = i + 1; k < classes.size(); ++k)
+      EXPECT_NE(canonical_arguments(classes[i][0]), canonical_arguments(classes[k][0]));
   }
 }
 
 TEST(CanonicalArguments, tell_values_apart) {
-  const std::vector<std::string> values{R"({"a":1})",   R"({"a":"1"})", R"({"a":true})", R"({"a":null})",   R"({"a":[1,2]})", R"({"a":[2,1]})", R"({"a":[[1],2]})",
-                                        R"({"a":1.5})", R"({"a":15})",  R"({"a":-1})",   R"({"a":"e\u0301"})", "{\"a\":\"\u00e9\"}", R"({"A":1})",     R"([1])",
-                                        R"({"a":" "})", R"({"a":""})",  R"({"a":{}})",   R"({"a":[]})",     R"("a")",         R"({"a":1,"b":1})"};
+  const std::vector<std::string> values{R"({"a":1})",
+                                        R"({"a":"1"})",
+                                        R"({"a":true})",
+                                        R"({"a":null})",
+                                        R"({"a":[1,2]})",
+                                        R"({"a":[2,1]})",
+                                        R"({"a":[[1],2]})",
+                                        R"({"a":1.5})",
+                                        R"({"a":15})",
+                                        R"({"a":-1})",
+                                        R"({"a":"e\u0301"})",
+                                        "{\"a\":\"\u00e9\"}",
+                                        R"({"A":1})",
+                                        R"([1])",
+                                        R"({"a":" "})",
+                                        R"({"a":""})",
+                                        R"({"a":{}})",
+                                        R"({"a":[]})",
+                                        R"("a")",
+                                        R"({"a":1,"b":1})"};
   for (std::size_t i = 0; i < values.size(); ++i) {
-    for (std::size_t k = i + 1; k < values.size(); ++k) EXPECT_NE(canonical_arguments(values[i]), canonical_arguments(values[k])) << values[i] << ' ' << values[k];
+    for (std::size_t k = i + 1; k < values.size(); ++k)
+      EXPECT_NE(canonical_arguments(values[i]), canonical_arguments(values[k]))
+          << values[i] << ' ' << values[k];
   }
 }
 
@@ -58,12 +80,15 @@ TEST(CanonicalArguments, compare_what_is_no_unique_value_as_raw_text) {
   EXPECT_EQ(canonical_arguments("{\"city\": "), "raw:{\"city\": ");
   EXPECT_NE(canonical_arguments(R"({"a":1,"a":2})"), canonical_arguments(R"({"a":2})"));
   EXPECT_NE(canonical_arguments(R"({"a":1,"a":2})"), canonical_arguments(R"({"a":1, "a":2})"));
-  EXPECT_NE(canonical_arguments(R"({"n":1e9999999999999999999})"), canonical_arguments(R"({"n":10e9999999999999999998})"));
+  EXPECT_NE(canonical_arguments(R"({"n":1e9999999999999999999})"),
+            canonical_arguments(R"({"n":10e9999999999999999998})"));
 }
 
 TEST(TrimWhitespace, removes_what_javascript_and_python_remove) {
-  EXPECT_EQ(trim_whitespace(" \t\n\v\f\r\u00a0\u1680\u2003\u2028\u3000\ufeff\x1c\u0085x y\u2029 "), "x y");
-  EXPECT_EQ(trim_whitespace("\u200bx\u200b"), "\u200bx\u200b") << "a zero width space is no white space to either";
+  EXPECT_EQ(trim_whitespace(" \t\n\v\f\r\u00a0\u1680\u2003\u2028\u3000\ufeff\x1c\u0085x y\u2029 "),
+            "x y");
+  EXPECT_EQ(trim_whitespace("\u200bx\u200b"), "\u200bx\u200b")
+      << "a zero width space is no white space to either";
   EXPECT_EQ(trim_whitespace(" \u3000"), "");
   EXPECT_EQ(trim_whitespace(""), "");
 }
@@ -79,14 +104,18 @@ TEST(Digests, ignore_ids_reasoning_and_outer_whitespace_of_an_answer) {
 }
 
 TEST(Digests, tell_histories_apart) {
-  std::vector<Message> all{make(Role::kUser, "a"),  make(Role::kUser, "a "),     make(Role::kSystem, "a"), make(Role::kTool, "a"),        make(Role::kAssistant, "a"),
-                           make(Role::kUser, ""),   call("look", R"({"k":1})"), call("look", R"({"k":2})"), call("look2", R"({"k":1})"), call("look", "{")};
+  std::vector<Message> all{make(Role::kUser, "a"),      make(Role::kUser, "a "),
+                           make(Role::kSystem, "a"),    make(Role::kTool, "a"),
+                           make(Role::kAssistant, "a"), make(Role::kUser, ""),
+                           call("look", R"({"k":1})"),  call("look", R"({"k":2})"),
+                           call("look2", R"({"k":1})"), call("look", "{")};
   all.push_back(call("look", R"({"k":1})"));
   all.back().tool_calls.push_back(all.back().tool_calls.front());
   all.push_back(make(Role::kUser, "a"));
   all.back().name = "bob";
   for (std::size_t i = 0; i < all.size(); ++i) {
-    for (std::size_t k = i + 1; k < all.size(); ++k) EXPECT_NE(digest(all[i]), digest(all[k])) << i << ' ' << k;
+    for (std::size_t k = i + 1; k < all.size(); ++k)
+      EXPECT_NE(digest(all[i]), digest(all[k])) << i << ' ' << k;
   }
 }
 

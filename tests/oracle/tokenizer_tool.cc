@@ -12,10 +12,12 @@
 //   0xFF n  text                       -> NFC of the text u                             -> class
 //   bits of all code points
 // An answer is a count and that many numbers or bytes.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -97,6 +99,8 @@ class Server {
         tokenizer_.encode(request.text, CallerText(ranges, control_.get()), ids, nullptr);
         return write_numbers(ids);
       }
+      case 't':
+        return time_passes(request);
       case 'k':
         return set_control(request.numbers);
       case 'l':
@@ -115,6 +119,35 @@ class Server {
     }
     control_ = *std::move(control);
     write_numbers({static_cast<std::uint32_t>(ids.size())});
+  }
+
+  void time_passes(const Request& request) {
+    const auto pieces = cut(request.text, request.numbers.at(0));
+    std::vector<std::uint32_t> out;
+    std::size_t count = 0;
+    for (std::uint32_t pass = 0; pass < request.numbers.at(1); ++pass) {
+      const std::clock_t before = std::clock();
+      count = 0;
+      for (const auto piece : pieces) {
+        TokenIds ids;
+        tokenizer_.encode(piece, ids);
+        count += ids.size();
+      }
+      out.push_back(static_cast<std::uint32_t>(std::clock() - before));
+    }
+    out.push_back(static_cast<std::uint32_t>(count));
+    write_numbers(out);
+  }
+
+  static std::vector<std::string_view> cut(std::string_view text, std::size_t size) {
+    std::vector<std::string_view> pieces;
+    while (!text.empty()) {
+      std::size_t end = std::min(size, text.size());
+      while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
+      pieces.push_back(text.substr(0, end));
+      text.remove_prefix(end);
+    }
+    return pieces;
   }
 
   void answer_text(const Request& request) const {

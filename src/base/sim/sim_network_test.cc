@@ -221,7 +221,8 @@ TEST(SimNetwork, cut_and_stalled_connections_deliver_a_prefix) {
       const Drained got = co_await drain(*pair.server);
       EXPECT_TRUE(text.starts_with(got.bytes));
       pair.client->close();
-      co_await sleep_for(w.executor, std::chrono::milliseconds(10));  // operations end before their streams
+      co_await sleep_for(w.executor,
+                         std::chrono::milliseconds(10));  // operations end before their streams
     }(world));
     EXPECT_TRUE(finished);
     world.executor.run_until_idle();

@@ -14,9 +14,14 @@ ByteTokenizer::ByteTokenizer(const std::vector<std::string>& added) {
   }
 }
 
-void ByteTokenizer::encode(std::string_view text, std::span<const tokenizer::ByteRange>,
-                           TokenIds& ids, std::vector<std::uint32_t>*) const {
+void ByteTokenizer::encode(std::string_view text, const tokenizer::CallerText&, TokenIds& ids,
+                           std::vector<std::uint32_t>*) const {
   for (const auto id : this->ids(text)) ids.push_back(id);
+}
+
+base::Result<std::shared_ptr<const tokenizer::ControlTokens>> ByteTokenizer::control_tokens(
+    std::span<const TokenId>) const {
+  return base::error(base::ErrorKind::kUnsupported, "a test vocabulary has no control tokens");
 }
 
 std::string_view ByteTokenizer::bytes(TokenId id) const {

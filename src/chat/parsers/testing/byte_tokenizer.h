@@ -13,8 +13,11 @@ class ByteTokenizer final : public tokenizer::Tokenizer {
  public:
   explicit ByteTokenizer(const std::vector<std::string>& added);
 
-  void encode(std::string_view text, std::span<const tokenizer::ByteRange> caller_text,
-              tokenizer::TokenIds& ids, std::vector<std::uint32_t>* begins) const override;
+  using Tokenizer::encode;
+  void encode(std::string_view text, const tokenizer::CallerText& caller, tokenizer::TokenIds& ids,
+              std::vector<std::uint32_t>* begins) const override;
+  base::Result<std::shared_ptr<const tokenizer::ControlTokens>> control_tokens(
+      std::span<const tokenizer::TokenId> ids) const override;
   std::string_view bytes(tokenizer::TokenId id) const override;
   bool has_token(tokenizer::TokenId id) const override { return id < bytes_.size(); }
   std::span<const tokenizer::AddedToken> added_tokens() const override { return added_; }
@@ -24,7 +27,7 @@ class ByteTokenizer final : public tokenizer::Tokenizer {
   const std::string& fingerprint() const override { return fingerprint_; }
 
   // Ids of a text in which every spelled added token is that token.
-  tokenizer::TokenIds ids(std::string_view text) const;
+  [[nodiscard]] tokenizer::TokenIds ids(std::string_view text) const;
   // Ids of a text in ordinary tokens only.
   static tokenizer::TokenIds ordinary(std::string_view text);
 

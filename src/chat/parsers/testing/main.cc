@@ -9,7 +9,6 @@
 
 namespace {
 
-using verbatim::base::Result;
 using verbatim::base::Status;
 using verbatim::chat::parsers::ParseRequest;
 
