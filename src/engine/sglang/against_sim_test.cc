@@ -13,12 +13,17 @@
 #include "sim/sim_engine.h"
 #include "sim/testing/toy_tokenizer.h"
 
-namespace verbatim::sim {
+namespace verbatim::engine::sglang {
 namespace {
 
 using base::ErrorKind;
 using base::Task;
-using engine::TokenRequest;
+using sim::Fault;
+using sim::FaultCounts;
+using sim::FaultRates;
+using sim::kFaults;
+using sim::SimEngine;
+using sim::SimStats;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -31,7 +36,7 @@ struct Truth {
 struct Outcome {
   TokenIds ids;
   std::vector<double> logprobs;
-  std::optional<engine::TokenEnd> end;
+  std::optional<TokenEnd> end;
   std::optional<base::Error> error;
 };
 
@@ -55,7 +60,7 @@ std::vector<Truth> random_truths(base::Random& random, std::size_t count, std::s
   return truths;
 }
 
-Script script_of(const std::vector<Truth>& truths) {
+sim::Script script_of(const std::vector<Truth>& truths) {
   json::Writer w;
   w.begin_object().key("steps").begin_array();
   for (const auto& truth : truths) {
@@ -69,17 +74,17 @@ Script script_of(const std::vector<Truth>& truths) {
     w.end_array().end_object();
   }
   w.end_array().end_object();
-  return std::move(*Script::parse(w.text()));
+  return std::move(*sim::Script::parse(w.text()));
 }
 
 struct Scene {
   explicit Scene(std::uint64_t seed) : world(seed), random(seed * 7 + 5) {
-    options.tokenizer = testing::toy_tokenizer();
+    options.tokenizer = sim::testing::toy_tokenizer();
     vocab = options.tokenizer->vocab_size();
     truths = random_truths(random, 25, vocab);
     options.script = script_of(truths);
     options.seed = seed;
-    options.streaming = static_cast<Streaming>(seed % 3);
+    options.streaming = static_cast<sim::Streaming>(seed % 3);
     options.ids_per_event = 1 + seed % 4;
     options.delay = milliseconds(random.below(30));
     options.token_delay = milliseconds(random.below(3));
@@ -89,7 +94,7 @@ struct Scene {
     client.client.connect_timeout = seconds(1);
   }
 
-  Task<void> generate(engine::Engine& engine, const Truth& truth, base::CancelSignal* cancel,
+  Task<void> generate(Engine& engine, const Truth& truth, base::CancelSignal* cancel,
                       Outcome& out) {
     TokenRequest request;
     request.request_id = base::new_hex_id(world.random);
@@ -135,8 +140,8 @@ struct Scene {
 
   base::sim::SimWorld world;
   base::SeededRandom random;
-  SimOptions options;
-  engine::sglang::Options client;
+  sim::SimOptions options;
+  Options client;
   std::size_t vocab = 0;
   std::vector<Truth> truths;
   int good = 0, failed = 0;
@@ -153,7 +158,7 @@ std::uint64_t bad_faults(const SimStats& stats) {
 std::string sim_faults(const SimStats& stats) {
   std::string text;
   for (std::size_t i = 0; i < kFaults; ++i) {
-    if (stats.faults[i] > 0) text.append(name(static_cast<Fault>(i))).append(" ");
+    if (stats.faults[i] > 0) text.append(sim::name(static_cast<Fault>(i))).append(" ");
   }
   return text;
 }
@@ -168,7 +173,7 @@ FaultRates all_but_changes(unsigned permille) {
 Task<void> one_by_one(Scene& scene, FaultCounts& faults) {
   SimEngine sim(scene.world.runtime, scene.options);
   scene.client.url.endpoint = {"engine", *sim.start("engine", 0), false};
-  engine::sglang::SglangEngine engine(scene.world.runtime, scene.client);
+  SglangEngine engine(scene.world.runtime, scene.client);
   for (int i = 0; i < 60; ++i) {
     const Truth& truth = scene.truths[scene.random.below(scene.truths.size())];
     const auto before = bad_faults(sim.stats());
@@ -183,7 +188,7 @@ Task<void> one_by_one(Scene& scene, FaultCounts& faults) {
   for (std::size_t i = 0; i < kFaults; ++i) faults[i] += sim.stats().faults[i];
 }
 
-TEST(SglangJoint, a_perfect_engine_and_network_give_every_id) {
+TEST(SglangAgainstSim, a_perfect_engine_and_network_give_every_id) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Scene scene(seed);
@@ -194,7 +199,7 @@ TEST(SglangJoint, a_perfect_engine_and_network_give_every_id) {
   }
 }
 
-TEST(SglangJoint, a_fault_of_the_engine_is_always_noticed) {
+TEST(SglangAgainstSim, a_fault_of_the_engine_is_always_noticed) {
   FaultCounts faults{};
   int good = 0, failed = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
@@ -210,11 +215,11 @@ TEST(SglangJoint, a_fault_of_the_engine_is_always_noticed) {
   EXPECT_GT(failed, 600);
   for (std::size_t i = 0; i < kFaults; ++i) {
     if (all_but_changes(1).of(static_cast<Fault>(i)) == 0) continue;
-    EXPECT_GT(faults[i], 5u) << name(static_cast<Fault>(i));
+    EXPECT_GT(faults[i], 5u) << sim::name(static_cast<Fault>(i));
   }
 }
 
-Task<void> worker(Scene& scene, engine::Engine& engine, int& left) {
+Task<void> worker(Scene& scene, Engine& engine, int& left) {
   for (int i = 0; i < 20; ++i) {
     const Truth& truth = scene.truths[scene.random.below(scene.truths.size())];
     base::CancelSignal cancel;
@@ -236,7 +241,7 @@ Task<void> worker(Scene& scene, engine::Engine& engine, int& left) {
 Task<void> at_once(Scene& scene) {
   SimEngine sim(scene.world.runtime, scene.options);
   scene.client.url.endpoint = {"engine", *sim.start("engine", 0), false};
-  engine::sglang::SglangEngine engine(scene.world.runtime, scene.client);
+  SglangEngine engine(scene.world.runtime, scene.client);
   int left = 8;
   for (int i = 0; i < 8; ++i) base::spawn(worker(scene, engine, left));
   while (left > 0) co_await base::sleep_for(scene.world.executor, milliseconds(50));
@@ -245,7 +250,7 @@ Task<void> at_once(Scene& scene) {
   EXPECT_EQ(sim.stats().running, 0u);
 }
 
-TEST(SglangJoint, ids_survive_a_bad_network_or_end_in_an_error) {
+TEST(SglangAgainstSim, ids_survive_a_bad_network_or_end_in_an_error) {
   int good = 0, failed = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -267,7 +272,7 @@ TEST(SglangJoint, ids_survive_a_bad_network_or_end_in_an_error) {
   EXPECT_GT(failed, 1000);
 }
 
-TEST(SglangJoint, the_same_seed_runs_the_same_way) {
+TEST(SglangAgainstSim, the_same_seed_runs_the_same_way) {
   std::vector<std::uint64_t> traces;
   for (int round = 0; round < 2; ++round) {
     Scene scene(9);
@@ -282,21 +287,21 @@ TEST(SglangJoint, the_same_seed_runs_the_same_way) {
 Task<void> one(Scene& scene, Outcome& out, SimStats& stats) {
   SimEngine sim(scene.world.runtime, scene.options);
   scene.client.url.endpoint = {"engine", *sim.start("engine", 0), false};
-  engine::sglang::SglangEngine engine(scene.world.runtime, scene.client);
+  SglangEngine engine(scene.world.runtime, scene.client);
   co_await scene.generate(engine, scene.truths[0], nullptr, out);
   co_await engine.stop();
   co_await sim.stop();
   stats = sim.stats();
 }
 
-TEST(SglangJoint, ids_past_the_stop_and_trimmed_stops_arrive_as_they_are) {
+TEST(SglangAgainstSim, ids_past_the_stop_and_trimmed_stops_arrive_as_they_are) {
   for (const Fault fault : {Fault::kIdsPastStop, Fault::kTrimmedStop}) {
     Scene plain(3), changed(3);
     Outcome whole, other;
     SimStats stats;
     for (Scene* scene : {&plain, &changed}) {
       scene->options.script.reset();
-      scene->options.behaviour = Behaviour::kFixedText;
+      scene->options.behaviour = sim::Behaviour::kFixedText;
     }
     changed.options.faults.set(fault, 1000);
     EXPECT_TRUE(plain.world.run(one(plain, whole, stats)));
@@ -315,7 +320,7 @@ TEST(SglangJoint, ids_past_the_stop_and_trimmed_stops_arrive_as_they_are) {
   }
 }
 
-TEST(SglangJoint, both_aborts_reach_the_engine) {
+TEST(SglangAgainstSim, both_aborts_reach_the_engine) {
   Scene scene(4);
   scene.options.token_delay = seconds(1);
   scene.options.script.reset();
@@ -323,7 +328,7 @@ TEST(SglangJoint, both_aborts_reach_the_engine) {
   const auto play = [&]() -> Task<void> {
     SimEngine sim(scene.world.runtime, scene.options);
     scene.client.url.endpoint = {"engine", *sim.start("engine", 0), false};
-    engine::sglang::SglangEngine engine(scene.world.runtime, scene.client);
+    SglangEngine engine(scene.world.runtime, scene.client);
     {
       TokenRequest request;
       request.request_id = "r";
@@ -343,4 +348,4 @@ TEST(SglangJoint, both_aborts_reach_the_engine) {
 }
 
 }  // namespace
-}  // namespace verbatim::sim
+}  // namespace verbatim::engine::sglang
