@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compare the template engine with Jinja2 (render_oracle.py, profile hf5).
 
-    check_render.py --tool build/release/src/chat/jinja_render_tool --model models/qwen3 [--model ...]
+    check_render.py --tool build/release/tests/render_oracle_tool --model models/qwen3 [--model ...]
                     [--templates FOLDER] [--count 2000] [--seed N]
 
 Four parts:
