@@ -85,17 +85,9 @@ Task<Result<Plan>> Planner::plan(TurnRequest& request) {
   }
   const std::string head =
       arguments ? head_arguments(arguments->root(), model_.renderer->family()) : "";
-  plan.chain = trajectory::chain(digests_, root_digest(request, *root, head), request.messages);
-
-  const auto wanted = trajectory::attach_digests(request.messages, plan.chain);
-  if (!wanted.empty()) {
-    auto found = co_await store_.find(wanted);
-    if (!found) co_return std::move(found).error();
-    auto placed = trajectory::place(request.messages, plan.chain, *found);
-    plan.parent = std::move(placed.parent);
-    plan.suffix = placed.suffix;
-    plan.attach.ambiguous = placed.ambiguous;
-  }
+  plan.root_digest = root_digest(request, *root, head);
+  if (auto status = co_await attach(request, plan); !status.ok())
+    co_return std::move(status).error();
   plan.root = plan.parent ? plan.parent->root : std::move(root);
   if (auto status = render(request, plan); !status.ok()) co_return std::move(status).error();
   assemble(plan);
@@ -104,6 +96,34 @@ Task<Result<Plan>> Planner::plan(TurnRequest& request) {
       request.session_id.empty() ? store::SessionUse::kImplicit : store::SessionUse::kExisting;
   plan.session_id = plan.parent ? plan.parent->session_id : request.session_id;
   co_return plan;
+}
+
+// At most two queries: for the turn committed last, which most requests go on behind, and for any
+// other by the digests of the history.
+Task<Status> Planner::attach(const TurnRequest& request, Plan& plan) {
+  const std::span<const message::Message> messages = request.messages;
+  auto latest = co_await store_.newest(plan.root_digest);
+  if (!latest) co_return std::move(latest).error();
+  if (latest->size() == 1 && trajectory::continues(latest->front(), messages)) {
+    plan.parent = latest->front();
+    plan.suffix = plan.parent->message_count;
+    plan.history = plan.parent->digest;
+    for (const auto& message : messages.subspan(plan.suffix)) {
+      plan.history = trajectory::extend(digests_, plan.history, message);
+    }
+    co_return Status();
+  }
+  const auto chain = trajectory::chain(digests_, plan.root_digest, messages);
+  plan.history = chain.back();
+  const auto wanted = trajectory::attach_digests(messages, chain);
+  if (wanted.empty()) co_return Status();
+  auto found = co_await store_.find(wanted);
+  if (!found) co_return std::move(found).error();
+  auto placed = trajectory::place(messages, chain, *found);
+  plan.parent = std::move(placed.parent);
+  plan.suffix = placed.suffix;
+  plan.attach.ambiguous = placed.ambiguous;
+  co_return Status();
 }
 
 trajectory::Digest Planner::root_digest(const TurnRequest& request,

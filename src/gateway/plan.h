@@ -43,7 +43,8 @@ struct Plan {
   std::vector<std::span<const trajectory::TokenId>>
       prompt;  // all of it, in pieces that `parent` and `rendered` keep alive
   std::size_t prompt_size = 0;
-  std::vector<trajectory::Digest> chain;
+  trajectory::Digest root_digest;
+  trajectory::Digest history;  // of all messages of the request
   std::uint64_t max_new_tokens = 0;
   store::SessionUse session_use = store::SessionUse::kExisting;
   std::string session_id;
@@ -64,6 +65,7 @@ class Planner {
 
  private:
   base::Status check(const TurnRequest& request) const;
+  base::Task<base::Status> attach(const TurnRequest& request, Plan& plan);
   base::Status render(const TurnRequest& request, Plan& plan) const;
   base::Status render_child(const TurnRequest& request, const chat::TemplateInputs& inputs,
                             Plan& plan) const;
