@@ -96,6 +96,11 @@ Task<Result<Plan>> Planner::plan(TurnRequest& request) {
     plan.suffix = placed.suffix;
     plan.attach.ambiguous = placed.ambiguous;
   }
+  if (!plan.parent && !wanted.empty()) {
+    auto reason = co_await reason_for_root(request, head);
+    if (!reason) co_return std::move(reason).error();
+    plan.attach.reason = std::move(*reason);
+  }
   plan.root = plan.parent ? plan.parent->root : std::move(root);
   if (auto status = render(request, plan); !status.ok()) co_return std::move(status).error();
   assemble(plan);
@@ -104,6 +109,20 @@ Task<Result<Plan>> Planner::plan(TurnRequest& request) {
       request.session_id.empty() ? store::SessionUse::kImplicit : store::SessionUse::kExisting;
   plan.session_id = plan.parent ? plan.parent->session_id : request.session_id;
   co_return plan;
+}
+
+// Within a session it can be told whether the tools alone keep the request from the turn committed
+// last, or one above it.
+Task<Result<std::string>> Planner::reason_for_root(const TurnRequest& request,
+                                                   const std::string& head) {
+  if (request.session_id.empty()) co_return std::string("history");
+  auto turns = co_await store_.turns(request.session_id);
+  if (!turns) co_return std::move(turns).error();
+  if (turns->empty() || turns->back()->root->tools == request.tools) co_return std::string("history");
+  const auto chain = trajectory::chain(digests_, root_digest(request, *turns->back()->root, head),
+                                       request.messages);
+  const auto other = trajectory::place(request.messages, chain, *turns);
+  co_return std::string(other.parent ? "tools" : "history");
 }
 
 trajectory::Digest Planner::root_digest(const TurnRequest& request,
@@ -135,10 +154,8 @@ Status Planner::render(const TurnRequest& request, Plan& plan) const {
     plan.trim = 0;
     plan.attach = {Attach::Kind::kRoot, "suffix", false};
   } else {
-    const bool has_answers =
-        std::any_of(request.messages.begin(), request.messages.end(),
-                    [](const auto& message) { return message.role == message::Role::kAssistant; });
-    plan.attach = {Attach::Kind::kRoot, has_answers ? "history" : "first", false};
+    plan.attach.kind = Attach::Kind::kRoot;
+    if (plan.attach.reason.empty()) plan.attach.reason = "first";
   }
   auto rendered = model_.renderer->full(request.messages, inputs);
   if (!rendered) return std::move(rendered).error();
