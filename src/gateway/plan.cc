@@ -86,7 +86,7 @@ Task<Result<Plan>> Planner::plan(TurnRequest& request) {
   const std::string head =
       arguments ? head_arguments(arguments->root(), model_.renderer->family()) : "";
   plan.root_digest = root_digest(request, *root, head);
-  if (auto status = co_await attach(request, plan); !status.ok())
+  if (auto status = co_await attach(request, head, plan); !status.ok())
     co_return std::move(status).error();
   plan.root = plan.parent ? plan.parent->root : std::move(root);
   if (auto status = render(request, plan); !status.ok()) co_return std::move(status).error();
@@ -100,7 +100,7 @@ Task<Result<Plan>> Planner::plan(TurnRequest& request) {
 
 // At most two queries: for the turn committed last, which most requests go on behind, and for any
 // other by the digests of the history.
-Task<Status> Planner::attach(const TurnRequest& request, Plan& plan) {
+Task<Status> Planner::attach(const TurnRequest& request, const std::string& head, Plan& plan) {
   const std::span<const message::Message> messages = request.messages;
   auto latest = co_await store_.newest(plan.root_digest);
   if (!latest) co_return std::move(latest).error();
@@ -123,7 +123,26 @@ Task<Status> Planner::attach(const TurnRequest& request, Plan& plan) {
   plan.parent = std::move(placed.parent);
   plan.suffix = placed.suffix;
   plan.attach.ambiguous = placed.ambiguous;
+  if (plan.parent) co_return Status();
+  auto reason = co_await reason_for_root(request, head);
+  if (!reason) co_return std::move(reason).error();
+  plan.attach.reason = std::move(*reason);
   co_return Status();
+}
+
+// Within a session it can be told whether the tools alone keep the request from the turn committed
+// last, or one above it.
+Task<Result<std::string>> Planner::reason_for_root(const TurnRequest& request,
+                                                   const std::string& head) {
+  if (request.session_id.empty()) co_return std::string("history");
+  auto turns = co_await store_.turns(request.session_id);
+  if (!turns) co_return std::move(turns).error();
+  if (turns->empty() || turns->back()->root->tools == request.tools)
+    co_return std::string("history");
+  const auto chain = trajectory::chain(digests_, root_digest(request, *turns->back()->root, head),
+                                       request.messages);
+  const auto other = trajectory::place(request.messages, chain, *turns);
+  co_return std::string(other.parent ? "tools" : "history");
 }
 
 trajectory::Digest Planner::root_digest(const TurnRequest& request,
@@ -155,10 +174,8 @@ Status Planner::render(const TurnRequest& request, Plan& plan) const {
     plan.trim = 0;
     plan.attach = {Attach::Kind::kRoot, "suffix", false};
   } else {
-    const bool has_answers =
-        std::any_of(request.messages.begin(), request.messages.end(),
-                    [](const auto& message) { return message.role == message::Role::kAssistant; });
-    plan.attach = {Attach::Kind::kRoot, has_answers ? "history" : "first", false};
+    plan.attach.kind = Attach::Kind::kRoot;
+    if (plan.attach.reason.empty()) plan.attach.reason = "first";
   }
   auto rendered = model_.renderer->full(request.messages, inputs);
   if (!rendered) return std::move(rendered).error();

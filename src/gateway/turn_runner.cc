@@ -81,6 +81,7 @@ Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest request, TurnObser
   Running turn(std::move(request), std::move(*plan), model_);
   turn.received = received;
   turn.received_ms = received_ms;
+  observer.on_planned();
 
   engine::TokenRequest asked;
   asked.request_id = base::new_hex_id(runtime_.random);
