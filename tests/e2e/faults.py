@@ -23,7 +23,8 @@ def step(name: str, **reply) -> dict:
 
 
 def script() -> list[dict]:
-    steps = [step(name, fault=name, text=TEXT) for name in [*FAILING, *HARMLESS, "stall"]]
+    steps = [step(name, fault=name, text=TEXT) for name in [*FAILING, *HARMLESS, "stall"] if name != "slow_body"]
+    steps.append(step("slow_body", fault="slow_body", output_ids=[9707, 151645]))  # a millisecond for each byte
     steps.append(step("slow", text="slowly " * 200, token_delay_ms=20))
     steps.append(step("stop only", text=""))
     steps.append(step("nothing", output_ids=[], finish="stop"))
