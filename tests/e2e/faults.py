@@ -28,8 +28,7 @@ def script() -> list[dict]:
     steps.append(step("slow", text="slowly " * 200, token_delay_ms=20))
     steps.append(step("stop only", text=""))
     steps.append(step("nothing", output_ids=[], finish="stop"))
-    steps.append(step("open reasoning", text="<think>\nI wonder", finish="length"))
-    steps.append(step("cut text", text="One two three four", finish="length"))
+    steps.append(step("reasoning", text="<think>\nI wonder about this and that.\n</think>\n\nSo be it."))
     steps.append(step("call only", text='<tool_call>\n{"name": "get_weather", "arguments": {"city": "Rome", "days": 1}}\n</tool_call>'))
     steps.append(step("say hello", text="Hello there, how are you?"))
     return steps
