@@ -15,7 +15,7 @@ using base::Task;
 
 namespace {
 
-// Log-probabilities as the client reads them: ids spelled out.
+// Logprobs as the client reads them: ids spelled out.
 std::vector<protocol::TokenLogprob> spell_logprobs(
     const tokenizer::Tokenizer& tokenizer, std::span<const trajectory::TokenId> ids,
     std::span<const double> values, std::span<const std::vector<engine::TopLogprob>> top) {

@@ -144,12 +144,13 @@ base::Task<void> Generation::stream() {
     if (!on) break;
     if (strikes(Fault::kStall, at + n)) {
       engine_.fired(Fault::kStall);
-      (void)co_await answer_.flush_head();
+      if (at == 0) (void)co_await answer_.flush_head();
       co_await until_stopped();
       break;
     }
     if (strikes(Fault::kCutStream, at + n)) {
       engine_.fired(Fault::kCutStream);
+      if (at == 0) (void)co_await answer_.flush_head();
       answer_.fail();
       co_return;
     }
