@@ -13,7 +13,7 @@ Instance::Instance(base::Runtime& runtime, gateway::Model& model,
       engine_(std::move(engine)),
       runner_(runtime, model, *engine_, store, recorder, digest_key, options.runner),
       chat_(runtime, model, store, runner_),
-      services_{runtime, model, *engine_, store, recorder, chat_},
+      services_{runtime, model, *engine_, store, recorder, chat_, runner_},
       server_(
           runtime,
           [this](const net::Request& request, net::Responder& responder,

@@ -97,10 +97,12 @@ class Serving {
     }
     const std::string key = base::new_hex_id(*random_);
     std::uint16_t port = options_.port;
+    api::InstanceOptions instance;
+    instance.runner.running = std::make_shared<gateway::RunningTurns>();
     for (const auto& part : parts_) {
       part->instance = std::make_unique<api::Instance>(
           part->runtime, *model_, make_engine(options_, *model_, part->runtime, url_), store_,
-          recorder_.get(), key);
+          recorder_.get(), key, instance);
       const auto use =
           parts_.size() == 1 ? base::Network::PortUse::kExclusive : base::Network::PortUse::kShared;
       const auto bound = part->instance->start(options_.host, port, use);

@@ -65,11 +65,17 @@ TurnRunner::TurnRunner(base::Runtime& runtime, const Model& model, engine::Engin
       engine_(engine),
       store_(store),
       listener_(listener),
-      options_(options),
-      planner_(model, store, key) {}
+      options_(std::move(options)),
+      planner_(model, store, key) {
+  if (!options_.running) options_.running = std::make_shared<RunningTurns>();
+}
+
+void TurnRunner::session_deleted(const std::string& session_id) {
+  options_.running->end(session_id, "the session was deleted");
+}
 
 Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest request, TurnObserver& observer,
-                                                  base::CancelSignal& cancel) {
+                                                  base::CancelSignal& client) {
   const auto received = runtime_.clock().now();
   const auto received_ms = runtime_.clock().wall_ms();
   if (auto status = engine_.check(request.sampling); !status.ok())
@@ -82,6 +88,20 @@ Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest request, TurnObser
   turn.received = received;
   turn.received_ms = received_ms;
 
+  base::CancelSignal stop;  // fires with the client's, and when the session is deleted
+  const base::CancelHook with_client(client, [&client, &stop] { stop.fire(client.reason()); });
+  const RunningTurns::Entry entry(*options_.running, runtime_.executor, turn.plan.session_id, stop);
+  auto recorded = co_await run_planned(turn, observer, stop);
+  const bool deleted = !recorded && stop.fired() && !client.fired();
+  if (deleted)
+    co_return error(
+        ErrorKind::kNotFound,
+        "session not found: it was deleted while the turn ran: session_id=" + turn.plan.session_id);
+  co_return recorded;
+}
+
+Task<Result<trajectory::TurnPtr>> TurnRunner::run_planned(Running& turn, TurnObserver& observer,
+                                                          base::CancelSignal& stop) {
   engine::TokenRequest asked;
   asked.request_id = base::new_hex_id(runtime_.random);
   asked.prompt = turn.plan.prompt;
@@ -89,8 +109,8 @@ Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest request, TurnObser
   asked.max_new_tokens = turn.plan.max_new_tokens;
   asked.stop_token_ids = turn.stop_ids;
   asked.routing_key = turn.plan.session_id;
-  asked.deadline = received + options_.turn_timeout;
-  asked.cancel = &cancel;
+  asked.deadline = turn.received + options_.turn_timeout;
+  asked.cancel = &stop;
   auto stream = co_await engine_.generate(std::move(asked));
   if (!stream) co_return std::move(stream).error();
   if (auto status = co_await sample(turn, **stream, observer); !status.ok())
@@ -98,7 +118,7 @@ Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest request, TurnObser
 
   auto node = conclude(turn, (*stream)->end());
   if (!node) co_return std::move(node).error();
-  if (cancel.fired()) co_return error(ErrorKind::kCancelled, cancel.reason());
+  if (stop.fired()) co_return error(ErrorKind::kCancelled, stop.reason());
   // The point of no return: from here on the turn stands, whatever becomes of the client.
   auto recorded = co_await store_.commit(std::move(*node), turn.plan.session_use);
   if (!recorded) co_return std::move(recorded).error();

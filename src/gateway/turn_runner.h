@@ -8,6 +8,7 @@
 #include "base/runtime.h"
 #include "engine/engine.h"
 #include "gateway/plan.h"
+#include "gateway/running_turns.h"
 #include "message/event.h"
 
 namespace verbatim::gateway {
@@ -31,6 +32,7 @@ class CommitListener {
 
 struct RunnerOptions {
   base::Duration turn_timeout = std::chrono::seconds(600);
+  std::shared_ptr<RunningTurns> running;  // shared by the runners of all executors; null: its own
 };
 
 // Runs planned turns: engine, parser, proof, commit. Everything before the commit can fail without
@@ -42,11 +44,16 @@ class TurnRunner {
              store::Store& store, CommitListener* listener, std::string_view key,
              RunnerOptions options = {});
 
+  // `client` fires when nobody waits for the answer any more.
   base::Task<base::Result<trajectory::TurnPtr>> run(TurnRequest request, TurnObserver& observer,
-                                                    base::CancelSignal& cancel);
+                                                    base::CancelSignal& client);
+  // Ends the running turns of a session that was deleted, on whichever executor.
+  void session_deleted(const std::string& session_id);
 
  private:
   struct Running;
+  base::Task<base::Result<trajectory::TurnPtr>> run_planned(Running& turn, TurnObserver& observer,
+                                                            base::CancelSignal& stop);
   base::Task<base::Status> sample(Running& turn, engine::TokenStream& stream,
                                   TurnObserver& observer);
   static void take(Running& turn, engine::TokenChunk& chunk, engine::TokenChunk& shown);

@@ -18,7 +18,8 @@ def test_the_demo_proves_four_turns_and_cleans_up(tmp_path):
     for mark in ("[template]", "[tools]", "[system]", "[user]", "[tool]", "[sampled]"):
         assert mark in shown.stdout
     assert "\x1b" not in shown.stdout, "colours without a terminal"
-    assert max(len(line) for line in shown.stdout.splitlines()) <= 100
+    # The folder is as long as it is.
+    assert max(len(line) for line in shown.stdout.splitlines() if str(tmp_path) not in line) <= 100
     assert list(tmp_path.iterdir()) == [], "the demo leaves files behind"
 
 
