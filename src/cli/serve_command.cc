@@ -98,10 +98,12 @@ class Serving {
     }
     const std::string key = base::new_hex_id(*parts_[0]->random);
     std::uint16_t port = options_.port;
+    api::InstanceOptions instance;
+    instance.running = &running_;
     for (const auto& part : parts_) {
       part->instance = std::make_unique<api::Instance>(
           part->runtime, *model_, make_engine(options_, *model_, part->runtime, url_), store_,
-          recorder_.get(), key);
+          recorder_.get(), key, instance);
       const auto use =
           parts_.size() == 1 ? base::Network::PortUse::kExclusive : base::Network::PortUse::kShared;
       const auto bound = part->instance->start(options_.host, port, use);
@@ -135,6 +137,7 @@ class Serving {
   net::Url url_;
   std::unique_ptr<base::Files> files_ = base::system_files();
   store::MemoryStore store_;
+  gateway::RunningTurns running_;
   base::CancelSignal stop_learning_;
   net::LoopThreads loops_;
   std::vector<std::unique_ptr<Part>> parts_;
