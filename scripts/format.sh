@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-mapfile -t files < <(git ls-files --cached --others --exclude-standard -- 'src/*.h' 'src/*.cc')
+mapfile -t files < <(git ls-files --cached --others --exclude-standard -- 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc')
 case "${1:-}" in
   --check) clang-format-19 --dry-run -Werror --ferror-limit=3 "${files[@]}" ;;
   "") clang-format-19 -i "${files[@]}" ;;

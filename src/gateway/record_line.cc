@@ -127,7 +127,7 @@ std::string record_line(const trajectory::TurnPtr& turn, const RecordPlace& plac
   w.field("engine_mode", turn->engine_mode)
       .field("engine_finish_reason", turn->engine_finish)
       .field("encoding_policy", turn->root->encoding_policy);
-  w.field("family", turn->root->family).field("max_new_tokens", turn->max_new_tokens);
+  w.field("family", turn->root->family).field("max_completion_tokens", turn->max_new_tokens);
   write_weights(w, *turn);
   write_ids(w, "discarded_token_ids", turn->discarded);
   if (!turn->template_kwargs.empty()) w.key("template_kwargs").raw(turn->template_kwargs);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,8 @@ struct SimOptions {
   base::Duration token_delay{0};  // for each id
   FaultRates faults;
   net::ServerOptions server{.name = "uvicorn"};
+  // Sees each accepted request and what will be sampled for it, before a fault spoils the answer.
+  std::function<void(const GenerateCall&, const Completion&, std::optional<Fault>)> on_planned;
 };
 
 struct SimStats {

@@ -147,6 +147,11 @@ const Value& Interpreter::evaluate_attribute(const Expr& expr, Value& scratch) {
                                : make_undefined(UndefinedBy::kAttribute, expr.value, Kind::kDict);
     return scratch;
   }
+  if (object.kind() == Kind::kLoop && expr.op != 0) {
+    auto& loop = *static_cast<LoopObject*>(object.object());
+    scratch = loop_attribute(*this, loop, static_cast<LoopField>(expr.op));
+    return scratch;
+  }
   scratch = get_attribute(*this, object, expr.value, expr.attribute);
   return scratch;
 }
@@ -271,7 +276,7 @@ Value Interpreter::evaluate_dict(const Expr& expr) {
       return type_error("unhashable type: " + type_name_quoted(key));
     const Value& value = evaluate(*expr.kids[i + 1], value_scratch);
     if (failed()) return {};
-    entries.emplace_back(key.is_markup() ? key.with_markup(false) : key, value);
+    entries.emplace_back(key, value);
   }
   if (!allocate(entries.size() * sizeof(DictEntry) + sizeof(DictObject))) return {};
   return checked(Value::dict(std::move(entries)));
