@@ -118,7 +118,8 @@ Task<Result<std::string>> Planner::reason_for_root(const TurnRequest& request,
   if (request.session_id.empty()) co_return std::string("history");
   auto turns = co_await store_.turns(request.session_id);
   if (!turns) co_return std::move(turns).error();
-  if (turns->empty() || turns->back()->root->tools == request.tools) co_return std::string("history");
+  if (turns->empty() || turns->back()->root->tools == request.tools)
+    co_return std::string("history");
   const auto chain = trajectory::chain(digests_, root_digest(request, *turns->back()->root, head),
                                        request.messages);
   const auto other = trajectory::place(request.messages, chain, *turns);
