@@ -14,6 +14,8 @@ class Findings {
   virtual ~Findings() = default;
   [[noreturn]] virtual void fail(std::string_view invariant, const std::string& expected,
                                  const std::string& found) = 0;
+  // A request has ended.
+  virtual void step() = 0;
   // One line of the run, shown with --trace-seed.
   virtual void trace(const std::string& line) = 0;
   [[nodiscard]] virtual bool tracing() const = 0;

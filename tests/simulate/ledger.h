@@ -58,6 +58,7 @@ class Ledger {
     Asked asked;
     bool finished = false;
     Outcome::Kind kind = Outcome::Kind::kBroken;
+    base::MonoTime left_at;
     bool commit_began = false;
     store::TurnPtr turn;  // acknowledged
   };
