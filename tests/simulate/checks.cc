@@ -83,6 +83,7 @@ void Checks::finished(const Asked& asked, const Outcome& outcome, const Look& be
   request.kind = outcome.kind;
   request.left_at = outcome.left_at;
   ++setup_.ledger.counts["turn: " + std::string(name(outcome.kind))];
+  if (hit_by_fault(asked, outcome)) ++setup_.ledger.counts["turns hit by a fault"];
   switch (outcome.kind) {
     case Outcome::Kind::kAnswered:
       check_answer(*request.turn, outcome.result);
@@ -105,6 +106,17 @@ void Checks::finished(const Asked& asked, const Outcome& outcome, const Look& be
   check_committed();
 }
 
+// Counted low: a fault of the store or network that the turn got over is not seen here.
+bool Checks::hit_by_fault(const Asked& asked, const Outcome& outcome) {
+  index_served();
+  for (const sim::Served* entry : by_seed_[asked.seed]) {
+    if (entry->fault_fired) return true;
+  }
+  const bool failed = outcome.kind != Outcome::Kind::kAnswered &&
+                      outcome.kind != Outcome::Kind::kLeft;
+  return failed && outcome.status != 404 && !closing_;
+}
+
 void Checks::check_refusal(const Asked& asked, const Outcome& outcome) {
   using sim::Fault;
   const auto& sessions = setup_.ledger.sessions;
@@ -115,7 +127,8 @@ void Checks::check_refusal(const Asked& asked, const Outcome& outcome) {
   if (deleted && (outcome.status == 404 || outcome.kind == Outcome::Kind::kFailed)) return;
   check(!setup_.calm, "calm", asked.request_id + " answered", found);
   const int status = outcome.status;
-  const bool gateways = status == 502 || status == 503 || status == 504;
+  // 408: the link stalled before the request was there.
+  const bool gateways = status == 408 || status == 502 || status == 503 || status == 504;
   const bool engines = (status == 400 && engine_fault(asked.seed, Fault::kHttp400)) ||
                        (status == 429 && engine_fault(asked.seed, Fault::kHttp429)) ||
                        (status == 500 && engine_fault(asked.seed, Fault::kHttp500));
@@ -130,7 +143,7 @@ void Checks::refused(const std::string& name, const Reply& reply, int status,
   check(!setup_.ledger.requests[id].commit_began, "I3", name + " changes nothing", "a commit");
   unchanged("I3", name, before);
   // The connection or the store may fail before the request is understood.
-  if (!setup_.calm && (reply.status == 0 || reply.status == 503)) return;
+  if (!setup_.calm && (reply.status == 0 || reply.status == 408 || reply.status == 503)) return;
   const bool gone = reply.status == 404 && status == 400;  // the session was deleted meanwhile
   check(reply.status == status || gone, "statuses", name + ": status " + std::to_string(status),
         std::to_string(reply.status) + " " + reply.body);
@@ -139,7 +152,7 @@ void Checks::refused(const std::string& name, const Reply& reply, int status,
 void Checks::plain(const std::string& name, const Reply& reply,
                    std::initializer_list<int> statuses) {
   step(name + ": " + std::to_string(reply.status));
-  if (!setup_.calm && (reply.status == 0 || reply.status == 503)) return;
+  if (!setup_.calm && (reply.status == 0 || reply.status == 408 || reply.status == 503)) return;
   for (const int status : statuses) {
     if (reply.status == status) return;
   }

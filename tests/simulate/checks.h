@@ -76,6 +76,7 @@ class Checks {
   void check_prefix(const store::Turn& turn, const Ids& prompt);
   void check_spans(const store::Turn& turn);
   void check_place(const store::Turn& turn);
+  [[nodiscard]] bool hit_by_fault(const Asked& asked, const Outcome& outcome);
   void check_refusal(const Asked& asked, const Outcome& outcome);
   void check_answer(const store::Turn& turn, const protocol::ChatResult& result);
   void check_version(const std::string& session);
@@ -87,6 +88,7 @@ class Checks {
                     std::map<std::uint64_t, bool>& indexes);
   [[nodiscard]] bool in_store(const store::Turn& turn) const;
   [[nodiscard]] const sim::Served* served_as(const store::Turn& turn, const Ids& prompt);
+  [[nodiscard]] std::string served_with(std::int64_t seed);
   [[nodiscard]] bool engine_fault(std::int64_t seed, sim::Fault fault);
   void index_served();
   void check(bool holds, std::string_view invariant, const std::string& expected,

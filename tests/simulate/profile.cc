@@ -34,6 +34,7 @@ Profile profile_of(std::uint64_t seed) {
   profile.agent_link = link(random);
   profile.engine_link = link(random);
   profile.streaming = static_cast<sim::Streaming>(random.below(3));
+  profile.ids_per_event = 1 + random.below(6);
   profile.agents = 3 + static_cast<unsigned>(random.below(6));
   profile.records = random.chance(900);
   profile.calm = seed % 8 == 0;
@@ -44,6 +45,9 @@ Profile profile_of(std::uint64_t seed) {
   profile.files.fail_open = kDiskFault;
   for (std::size_t i = 0; i < sim::kFaults; ++i)
     profile.engine.set(static_cast<sim::Fault>(i), kEngineFault);
+  // Byte by byte: only where events are few.
+  const unsigned by_bytes = profile.ids_per_event < 3 ? 0 : 3 * kEngineFault / 2;
+  profile.engine.set(sim::Fault::kSplitBytes, by_bytes).set(sim::Fault::kSlowBody, by_bytes);
   // On every third seed each client that leaves must be noticed at the engine.
   const bool strict = seed % 3 == 0;
   break_link(profile.agent_link, !strict);

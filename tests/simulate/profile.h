@@ -17,6 +17,7 @@ struct Profile {
   sim::FaultRates engine;
   unsigned store_fails = 0;
   sim::Streaming streaming = sim::Streaming::kCumulative;
+  std::size_t ids_per_event = 1;
   unsigned agents = 6;
   bool records = true;
   bool closes_early = false;  // the gateway is shut down while agents are at work

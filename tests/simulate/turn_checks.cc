@@ -53,6 +53,10 @@ bool same_history(const Turn* a, const Turn* b) {
   return true;
 }
 
+std::string place_of(const Turn& turn) {
+  return turn.parent ? "below " + turn.parent->request_id : "a root: " + turn.attach.reason;
+}
+
 std::string shown(const Message& message) {
   std::string out = "text \"" + message.text + "\" reasoning \"" + message.reasoning.value_or("") + "\"";
   for (const auto& call : message.tool_calls)
@@ -101,6 +105,19 @@ const Served* Checks::served_as(const Turn& turn, const TokenIds& prompt) {
   return nullptr;
 }
 
+// What the engine served under a seed, for messages.
+std::string Checks::served_with(std::int64_t seed) {
+  std::string out = std::to_string(by_seed_[seed].size()) + " generations of seed " +
+                    std::to_string(seed);
+  for (const Served* entry : by_seed_[seed]) {
+    out += "; prompt " + std::to_string(entry->prompt.size()) + " ids, sent " +
+           std::to_string(entry->sent) + " of " + std::to_string(entry->ids.size()) +
+           (entry->whole ? ", whole" : "") + (entry->stopped ? ", stopped" : "");
+    if (entry->fault_fired) out += ", fault " + std::string(sim::name(*entry->fault));
+  }
+  return out;
+}
+
 void Checks::check_committed() {
   auto& unchecked = setup_.ledger.unchecked;
   while (!unchecked.empty()) {
@@ -128,8 +145,13 @@ void Checks::check_exact(const Turn& turn, const TokenIds& prompt) {
             turn.discarded.size() == turn.discarded_logprobs.size(),
         "I6", "a logprob for each id of " + which, std::to_string(turn.logprobs.size()));
   const Served* served = served_as(turn, prompt);
-  check(served != nullptr, "I4", "prompt and sampled ids of " + which + " as at the engine",
-        "no generation of seed " + std::to_string(asked.seed) + " with these ids");
+  if (served == nullptr) {
+    setup_.findings.fail("I4", "the prompt (" + std::to_string(prompt.size()) + " ids) and the " +
+                                   std::to_string(turn.completion.size()) + " + " +
+                                   std::to_string(turn.discarded.size()) + " sampled ids of " +
+                                   which + " as at the engine",
+                         served_with(asked.seed));
+  }
   const auto logprobs = joined(turn.logprobs, turn.discarded_logprobs);
   check(begins_with(served->logprobs, logprobs), "I4", "logprobs of " + which + " as sampled",
         "others");
@@ -191,17 +213,17 @@ void Checks::check_place(const Turn& turn) {
   ++counts["attached: " + std::string(turn.parent ? "child" : "root, " + turn.attach.reason)];
   if (turn.attach.ambiguous) ++counts["attached: ambiguous"];
   if (asked.parent.empty()) {
-    check(!turn.parent, "place", which + " a root", "below " + turn.parent->request_id);
+    check(!turn.parent, "place", which + " a root", place_of(turn));
     return;
   }
   if (!turn.parent) {
     check(asked.may_start_over && turn.attach.reason == "suffix", "place",
-          which + " below " + asked.parent, "a root: " + turn.attach.reason);
+          which + " below " + asked.parent, place_of(turn));
     return;
   }
   const auto& expected = setup_.ledger.requests[asked.parent].turn;
   check(expected != nullptr && same_history(turn.parent.get(), expected.get()), "place",
-        which + " below " + asked.parent, "below " + turn.parent->request_id);
+        which + " below " + asked.parent, place_of(turn));
 }
 
 // I11: what the events fold to is what is recorded.

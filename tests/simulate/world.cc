@@ -55,7 +55,7 @@ sim::SimOptions engine_options(const SharedModel& model, const Profile& profile,
   };
   options.seed = seed;
   options.streaming = profile.streaming;
-  options.ids_per_event = 1 + seed % 6;
+  options.ids_per_event = profile.ids_per_event;
   options.faults = profile.engine;
   options.keeps_log = true;
   return options;
@@ -151,6 +151,7 @@ Task<void> World::close_early() {
   while (stage_.turns_left > turns)
     co_await base::sleep_for(executor_, std::chrono::milliseconds(1 + random_.below(300)));
   stage_.closing = true;
+  checks_.set_closing();
   const auto patience = std::chrono::milliseconds(random_.below(4000));
   co_await gateway_->drain(executor_.clock().now() + patience);
 }
