@@ -23,6 +23,8 @@ steps=(
   "build     fast        make --no-print-directory build JOBS=$jobs"
   "unit      fast        ctest --test-dir $build --output-on-failure --no-tests=error --timeout 300 -j $jobs"
   "scripts   fast        $python -m pytest -q tests/lint"
+  "encode    slow        $python tests/oracle/check_tokenizer.py --tool $build/tests/tokenizer_oracle_tool --model models/qwen3"
+  "render    slow        $python tests/oracle/check_render.py --tool $build/tests/render_oracle_tool --model models/qwen3"
   "tidy      lint        check_tidy"
 )
 

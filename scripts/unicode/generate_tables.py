@@ -143,16 +143,16 @@ def main() -> int:
         f"{tokenizers.__version__}; do not edit.\n")
     out("// Letters, numbers, white space: its regular expressions. Words: its added-token tests. The rest: its NFC.\n")
     out("// clang-format off\n\n")
-    out(f"inline constexpr unsigned kBlockBits = {BLOCK.bit_length() - 1};\n\n")
-    out(f"inline constexpr std::uint8_t kBlockOf[{len(index)}] = {{\n{numbers(index, 40)}\n}};\n\n")
+    out(f"static_assert(1 << kBlockBits == {BLOCK});\n\n")
+    out(f"const std::uint8_t kBlockOf[{len(index)}] = {{\n{numbers(index, 40)}\n}};\n\n")
     flat = [v for b in blocks for v in b]
-    out(f"inline constexpr std::uint8_t kFlags[{len(flat)}] = {{\n{numbers(flat, 40)}\n}};\n\n")
-    out(f"inline constexpr Decomposition kDecompositions[{len(table)}] = {{\n{numbers(table, 6)}\n}};\n\n")
-    out(f"inline constexpr char32_t kDecomposed[{len(texts)}] = {{\n{numbers(texts, 14)}\n}};\n\n")
+    out(f"const std::uint8_t kFlags[{len(flat)}] = {{\n{numbers(flat, 40)}\n}};\n\n")
+    out(f"constexpr Decomposition kDecompositions[{len(table)}] = {{\n{numbers(table, 6)}\n}};\n\n")
+    out(f"constexpr char32_t kDecomposed[{len(texts)}] = {{\n{numbers(texts, 14)}\n}};\n\n")
     entries = [f"{{0x{c:X},{k}}}" for c, k in sorted(ccc.items())]
-    out(f"inline constexpr CombiningClass kCombiningClasses[{len(entries)}] = {{\n{numbers(entries, 10)}\n}};\n\n")
+    out(f"constexpr CombiningClass kCombiningClasses[{len(entries)}] = {{\n{numbers(entries, 10)}\n}};\n\n")
     entries = [f"{{0x{a:X},0x{b:X},0x{c:X}}}" for (a, b), c in sorted(pairs.items())]
-    out(f"inline constexpr Composition kCompositions[{len(entries)}] = {{\n{numbers(entries, 5)}\n}};\n\n")
+    out(f"constexpr Composition kCompositions[{len(entries)}] = {{\n{numbers(entries, 5)}\n}};\n\n")
     out("// clang-format on\n")
     return 0
 

@@ -175,8 +175,10 @@ class SystemFiles final : public Files {
   bool exists(const std::string& path) override { return ::access(path.c_str(), F_OK) == 0; }
 
   Status remove(const std::string& path) override {
-    if (::unlink(path.c_str()) != 0) return system_error("can't remove", path, errno);
-    return {};
+    if (::unlink(path.c_str()) == 0) return {};
+    const bool directory = errno == EISDIR || errno == EPERM;
+    if (directory && ::rmdir(path.c_str()) == 0) return {};
+    return system_error("can't remove", path, errno);
   }
 
   Result<std::vector<std::string>> list(const std::string& path) override {

@@ -47,6 +47,7 @@ class Files {
   virtual Status replace(const std::string& path, std::string_view bytes) = 0;
   virtual Status make_directories(const std::string& path) = 0;
   [[nodiscard]] virtual bool exists(const std::string& path) = 0;
+  // A file, or an empty directory.
   virtual Status remove(const std::string& path) = 0;
   // Names (not paths) of the entries of a directory, sorted.
   virtual Result<std::vector<std::string>> list(const std::string& path) = 0;

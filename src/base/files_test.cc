@@ -44,6 +44,17 @@ TEST_P(FilesContract, what_is_appended_is_read) {
   EXPECT_EQ(files_->read(at("log"), 100).value(), "one\ntwo\n");
 }
 
+TEST_P(FilesContract, a_directory_is_removed_once_it_is_empty) {
+  ASSERT_TRUE(files_->make_directories(at("dir")).ok());
+  ASSERT_TRUE(files_->replace(at("dir/file"), "x").ok());
+  EXPECT_FALSE(files_->remove(at("dir")).ok());
+  EXPECT_TRUE(files_->exists(at("dir/file")));
+  EXPECT_TRUE(files_->remove(at("dir/file")).ok());
+  EXPECT_TRUE(files_->remove(at("dir")).ok());
+  EXPECT_FALSE(files_->exists(at("dir")));
+  EXPECT_FALSE(files_->remove(at("dir")).ok());
+}
+
 TEST_P(FilesContract, a_file_opened_again_goes_on_at_its_end) {
   EXPECT_TRUE(files_->open_append(at("log")).value()->append("abc").ok());
   auto file = files_->open_append(at("log"));

@@ -12,13 +12,6 @@
 namespace verbatim::json {
 namespace {
 
-constexpr char kHex[] = "0123456789abcdef";
-
-void append_u_escape(std::string& out, unsigned unit) {
-  out += "\\u";
-  for (int shift = 12; shift >= 0; shift -= 4) out += kHex[(unit >> shift) & 15];
-}
-
 // Decodes one character of valid UTF-8 and moves on.
 char32_t take_code_point(std::string_view& text) {
   const auto lead = static_cast<unsigned char>(text[0]);
@@ -28,34 +21,6 @@ char32_t take_code_point(std::string_view& text) {
     cp = (cp << 6) | (static_cast<unsigned char>(text[i]) & 63);
   text.remove_prefix(std::min(length, text.size()));
   return cp;
-}
-
-void append_escape(std::string& out, unsigned char c) {
-  switch (c) {
-    case '"':
-      out += "\\\"";
-      break;
-    case '\\':
-      out += "\\\\";
-      break;
-    case '\n':
-      out += "\\n";
-      break;
-    case '\r':
-      out += "\\r";
-      break;
-    case '\t':
-      out += "\\t";
-      break;
-    case '\b':
-      out += "\\b";
-      break;
-    case '\f':
-      out += "\\f";
-      break;
-    default:
-      append_u_escape(out, c);
-  }
 }
 
 class Dumper {
@@ -183,10 +148,10 @@ void append_dumped_string(std::string& out, std::string_view text, bool ensure_a
     }
     const char32_t cp = take_code_point(text);
     if (cp < 0x10000) {
-      append_u_escape(out, static_cast<unsigned>(cp));
+      append_unit_escape(out, static_cast<unsigned>(cp));
     } else {
-      append_u_escape(out, 0xd800 + static_cast<unsigned>((cp - 0x10000) >> 10));
-      append_u_escape(out, 0xdc00 + static_cast<unsigned>((cp - 0x10000) & 0x3ff));
+      append_unit_escape(out, 0xd800 + static_cast<unsigned>((cp - 0x10000) >> 10));
+      append_unit_escape(out, 0xdc00 + static_cast<unsigned>((cp - 0x10000) & 0x3ff));
     }
   }
   out += '"';

@@ -34,6 +34,40 @@ char simple_escape(char c) {
 
 }  // namespace
 
+void append_unit_escape(std::string& out, unsigned unit) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  out += "\\u";
+  for (int shift = 12; shift >= 0; shift -= 4) out += kHex[(unit >> shift) & 15];
+}
+
+void append_escape(std::string& out, unsigned char c) {
+  switch (c) {
+    case '"':
+      out += "\\\"";
+      break;
+    case '\\':
+      out += "\\\\";
+      break;
+    case '\n':
+      out += "\\n";
+      break;
+    case '\r':
+      out += "\\r";
+      break;
+    case '\t':
+      out += "\\t";
+      break;
+    case '\b':
+      out += "\\b";
+      break;
+    case '\f':
+      out += "\\f";
+      break;
+    default:
+      append_unit_escape(out, c);
+  }
+}
+
 void append_utf8(std::string& out, char32_t cp) {
   if (cp >= 0xd800 && cp < 0xe000) cp = 0xfffd;
   if (cp < 0x80) {

@@ -9,6 +9,13 @@ namespace verbatim::json {
 // Surrogate pairs are joined; a lone surrogate becomes U+FFFD.
 void append_unescaped(std::string& out, std::string_view inside);
 
+// Appends the escape of a character below 0x20, of '"' or of '\\': the short form where JSON has
+// one, else \u00xx.
+void append_escape(std::string& out, unsigned char c);
+
+// Appends "\uxxxx" for a UTF-16 code unit.
+void append_unit_escape(std::string& out, unsigned unit);
+
 // Appends code point `cp` as UTF-8 (a surrogate as U+FFFD).
 void append_utf8(std::string& out, char32_t cp);
 

@@ -2,10 +2,11 @@
 
 #include <charconv>
 
+#include "json/string_codec.h"
+
 namespace verbatim::json {
 
 void append_string(std::string& out, std::string_view text) {
-  static constexpr char kHex[] = "0123456789abcdef";
   out += '"';
   std::size_t plain = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -13,33 +14,7 @@ void append_string(std::string& out, std::string_view text) {
     if (c >= 0x20 && c != '"' && c != '\\') continue;
     out.append(text, plain, i - plain);
     plain = i + 1;
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      case '\b':
-        out += "\\b";
-        break;
-      case '\f':
-        out += "\\f";
-        break;
-      default:
-        out += "\\u00";
-        out += kHex[c >> 4];
-        out += kHex[c & 15];
-    }
+    append_escape(out, c);
   }
   out.append(text, plain, text.size() - plain);
   out += '"';

@@ -102,6 +102,7 @@ Plan SimEngine::Impl::plan(const GenerateCall& call) {
   for (std::size_t i = plan.done.logprobs.size(); i < plan.done.ids.size(); ++i)
     plan.done.logprobs.push_back(logprob(options.seed, i, plan.done.ids[i]));
   plan.fault_at = plan.done.ids.empty() ? 0 : random.below(plan.done.ids.size());
+  if (options.on_planned) options.on_planned(call, plan.done, plan.fault);
   return plan;
 }
 

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+<<<<<<< HEAD
 #include <deque>
+=======
+>>>>>>> main
 #include <functional>
 #include <memory>
 #include <optional>
@@ -45,6 +48,8 @@ struct SimOptions {
   FaultRates faults;
   bool keeps_log = false;  // of all it served, see served()
   net::ServerOptions server{.name = "uvicorn"};
+  // Sees each accepted request and what will be sampled for it, before a fault spoils the answer.
+  std::function<void(const GenerateCall&, const Completion&, std::optional<Fault>)> on_planned;
 };
 
 // What became of one POST /generate: the truth that records are compared with.

@@ -4,6 +4,7 @@
 #include <iterator>
 
 namespace verbatim::tokenizer {
+namespace tables {
 namespace {
 
 struct Decomposition {
@@ -21,15 +22,13 @@ struct Composition {
   char32_t composed;
 };
 
-#include "tokenizer/unicode_tables.inc"
-
 }  // namespace
 
-std::uint8_t classes_of(char32_t c) {
-  if (c >= 0x110000) return 0;
-  return kFlags[std::size_t{kBlockOf[c >> kBlockBits]} << kBlockBits |
-                (c & ((1U << kBlockBits) - 1))];
-}
+#include "tokenizer/unicode_tables.inc"
+
+}  // namespace tables
+
+using namespace tables;  // NOLINT(google-build-using-namespace): ours, and only here
 
 std::uint8_t combining_class(char32_t c) {
   const auto* found = std::lower_bound(

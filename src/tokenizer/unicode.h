@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -16,8 +17,19 @@ enum CharClass : std::uint8_t {
   kUnsettled = 16,  // NFC may change it, or join it with what stands before it
 };
 
+namespace tables {
+inline constexpr unsigned kBlockBits = 7;
+extern const std::uint8_t kBlockOf[0x110000 >> kBlockBits];  // by the upper bits of a code point
+extern const std::uint8_t kFlags[];                          // by block and lower bits
+}  // namespace tables
+
 // The bits of one code point; none for values that are no code point.
-[[nodiscard]] std::uint8_t classes_of(char32_t code_point);
+[[nodiscard]] inline std::uint8_t classes_of(char32_t code_point) {
+  if (code_point >= 0x110000) return 0;
+  const std::size_t block = tables::kBlockOf[code_point >> tables::kBlockBits];
+  return tables::kFlags[block << tables::kBlockBits |
+                        (code_point & ((1U << tables::kBlockBits) - 1))];
+}
 
 // Canonical data of that library's normaliser, without Hangul syllables (see nfc.cc).
 [[nodiscard]] std::uint8_t combining_class(char32_t code_point);

@@ -153,7 +153,14 @@ bool SimFiles::exists(const std::string& path) {
 
 Status SimFiles::remove(const std::string& path) {
   const auto found = files_.find(path);
-  if (found == files_.end()) return missing("can't remove", path);
+  if (found == files_.end()) {
+    const auto names = list(path);
+    if (!names.ok()) return missing("can't remove", path);
+    if (!names->empty())
+      return error(ErrorKind::kUnavailable, "can't remove " + path + ": it is not empty");
+    directories_.erase(without_slash(path));
+    return {};
+  }
   removed_[path] = found->second;
   files_.erase(found);
   return {};

@@ -142,8 +142,40 @@ std::uint16_t type_bit(const Value& object) {
   }
 }
 
-bool is_dunder(std::string_view name) {
-  return name.size() > 4 && name.substr(0, 2) == "__" && name.substr(name.size() - 2) == "__";
+// Private attributes that (almost) every object of Python has; the sandbox gives nothing for them.
+bool is_private_attribute(std::string_view name) {
+  constexpr std::string_view kNames[] = {"__add__",
+                                         "__call__",
+                                         "__class__",
+                                         "__contains__",
+                                         "__delattr__",
+                                         "__dict__",
+                                         "__dir__",
+                                         "__doc__",
+                                         "__eq__",
+                                         "__format__",
+                                         "__ge__",
+                                         "__getattribute__",
+                                         "__getitem__",
+                                         "__gt__",
+                                         "__hash__",
+                                         "__init__",
+                                         "__init_subclass__",
+                                         "__iter__",
+                                         "__le__",
+                                         "__len__",
+                                         "__lt__",
+                                         "__ne__",
+                                         "__new__",
+                                         "__reduce__",
+                                         "__reduce_ex__",
+                                         "__repr__",
+                                         "__setattr__",
+                                         "__sizeof__",
+                                         "__str__",
+                                         "__subclasshook__"};
+  if (name.substr(0, 2) != "__") return false;
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
 Value bound_method(Runtime& runtime, const Value& self, Method method) {
@@ -202,7 +234,7 @@ Value own_attribute(Runtime& runtime, const Value& object, std::string_view name
 Value python_attribute(Runtime& runtime, const Value& object, const Value& name,
                        const AttributeInfo* info) {
   const std::string_view text = name.text();
-  if (is_dunder(text)) return make_undefined(UndefinedBy::kUnsafe, name, object.kind());
+  if (is_private_attribute(text)) return make_undefined(UndefinedBy::kUnsafe, name, object.kind());
   const std::uint16_t bit = type_bit(object);
   if (info != nullptr && (info->types & bit) != 0) {
     if ((info->mutators & bit) != 0)
@@ -229,7 +261,8 @@ bool is_method(const Value& object, const AttributeInfo* info) {
 
 Value get_attribute(Runtime& runtime, const Value& object, const Value& name,
                     const AttributeInfo* info) {
-  if (object.is_undefined()) return runtime.undefined_error(object);
+  if (object.is_undefined() && !is_private_attribute(name.text()))
+    return runtime.undefined_error(object);
   Value found = python_attribute(runtime, object, name, info);
   if (!found.is_missing()) return found;
   if (object.kind() == Kind::kDict) {

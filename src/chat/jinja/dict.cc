@@ -43,8 +43,10 @@ bool is_hashable(const Value& value) {
   if (value.kind() == Kind::kTuple) {
     return std::all_of(value.items().begin(), value.items().end(), is_hashable);
   }
-  return value.kind() != Kind::kList && value.kind() != Kind::kDict &&
-         value.kind() != Kind::kDictView;
+  if (value.kind() == Kind::kDictView) {
+    return static_cast<const DictViewObject*>(value.object())->what == ViewOf::kValues;
+  }
+  return value.kind() != Kind::kList && value.kind() != Kind::kDict;
 }
 
 int compare_keys(const Value& a, const Value& b) {

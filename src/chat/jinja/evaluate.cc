@@ -271,7 +271,7 @@ Value Interpreter::evaluate_dict(const Expr& expr) {
       return type_error("unhashable type: " + type_name_quoted(key));
     const Value& value = evaluate(*expr.kids[i + 1], value_scratch);
     if (failed()) return {};
-    entries.emplace_back(key.is_markup() ? key.with_markup(false) : key, value);
+    entries.emplace_back(key, value);
   }
   if (!allocate(entries.size() * sizeof(DictEntry) + sizeof(DictObject))) return {};
   return checked(Value::dict(std::move(entries)));

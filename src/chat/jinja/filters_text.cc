@@ -140,7 +140,7 @@ Value truncate(Runtime& runtime, const Value& input, Arguments& arguments) {
   if (!bind(runtime, "truncate", arguments, {"length", "killwords", "end", "leeway"}, 0, given))
     return {};
   const Value end = given[2].is_missing() ? Value::string("...") : given[2];
-  if (!input.is_string() || !end.is_string())
+  if (!end.is_string() || !length_of(input))
     return runtime.type_error("truncate: expected a string");
   const std::int64_t most = integer_argument(runtime, given[0], 255);
   const std::int64_t leeway =

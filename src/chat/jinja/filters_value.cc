@@ -127,7 +127,8 @@ Value round(Runtime& runtime, const Value& input, Arguments& arguments) {
   if (runtime.failed()) return {};
   const double scaled = as_double(input) * as_double(scale);
   const double whole = method == "ceil" ? std::ceil(scaled) : std::floor(scaled);
-  return Value::floating(whole / as_double(scale), input.source());
+  // Python's floor() gives an integer, which has no negative zero.
+  return Value::floating((whole + 0.0) / as_double(scale), input.source());
 }
 
 }  // namespace verbatim::chat::jinja::filter

@@ -85,8 +85,10 @@ class BraceFormatter {
     if (!runtime_.failed()) print(value, conversion, rest);
   }
 
-  Value first_value(std::string_view name) {
-    const bool automatic = name.empty();
+  // `path`: the whole field; as in string.Formatter only a field without any path is numbered by
+  // itself.
+  Value first_value(std::string_view name, std::string_view path) {
+    const bool automatic = path.empty();
     if (automatic || all_digits(name)) {
       if (numbering_ != '\0' && (numbering_ == 'a') != automatic) {
         return runtime_.value_error(
@@ -109,7 +111,7 @@ class BraceFormatter {
 
   Value look_up(std::string_view path) {
     std::size_t at = std::min(path.find_first_of(".["), path.size());
-    Value value = first_value(path.substr(0, at));
+    Value value = first_value(path.substr(0, at), path);
     while (at < path.size() && !runtime_.failed()) {
       if (path[at] == '.') {
         const std::size_t end = std::min(path.find_first_of(".[", at + 1), path.size());

@@ -36,14 +36,19 @@ class PercentFormatter {
     }
     if (runtime_.failed()) return {};
     format_.string_object().append_part_to(out_, done, text.size());
-    const bool used_up = is_tuple_ ? used_ == values_.items().size()
-                                   : (used_ != 0 || is_map_ || values_.is_sequence());
+    const bool used_up = is_tuple_ ? used_ == values_.items().size() : (used_ != 0 || has_items());
     if (!used_up)
       return runtime_.type_error("not all arguments converted during string formatting");
     return runtime_.make_string(std::move(out_)).with_markup(format_.is_markup());
   }
 
  private:
+  // What counts as a mapping here need not be used up: everything with [], but strings and tuples.
+  [[nodiscard]] bool has_items() const {
+    return is_map_ || values_.kind() == Kind::kList || values_.kind() == Kind::kRange ||
+           values_.is_undefined();
+  }
+
   Value bad(const char* message) { return runtime_.value_error(message); }
 
   // The value of the next directive.

@@ -45,7 +45,7 @@ bool collect_entries(Runtime& runtime, Arguments& arguments,
           runtime.value_error("dict(): the items must be pairs of a key and a value");
           return false;
         }
-        out.emplace_back(pair[0].is_markup() ? pair[0].with_markup(false) : pair[0], pair[1]);
+        out.emplace_back(pair[0], pair[1]);
       }
     }
   }

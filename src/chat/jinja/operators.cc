@@ -129,7 +129,8 @@ bool slice_range(Runtime& runtime, std::int64_t size, const Value& start, const 
     runtime.value_error("slice step cannot be zero");
     return false;
   }
-  out.step = std::clamp<std::int64_t>(out.step, -(size + 1), size + 1);
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;
+  out.step = std::clamp(out.step, -kMost, kMost);
   const bool back = out.step < 0;
   const std::int64_t lowest = back ? -1 : 0;
   const std::int64_t highest = back ? size - 1 : size;
@@ -190,7 +191,8 @@ Value slice(Runtime& runtime, const Value& container, const Value& start, const 
     auto* part = new RangeObject;
     part->start = whole.at(range.start);
     part->stop = whole.at(range.stop);
-    part->step = whole.step * range.step;
+    if (__builtin_mul_overflow(whole.step, range.step, &part->step))
+      part->step = 1;  // a single item
     part->count = range.count;
     return Value::of(Kind::kRange, part, container.source());
   }

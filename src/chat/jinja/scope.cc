@@ -71,6 +71,8 @@ struct Frame {
 class Resolver {
  public:
   base::Status run(Program& program) {
+    if (is_undeclared(program.main.body, "self"))
+      fail(1, "the variable 'self' is not supported in chat templates");
     FunctionChain chain{&program.main, nullptr};
     Symbols symbols(nullptr, &program.main);
     symbols.visit(program.main.body);

@@ -46,10 +46,7 @@ void split_at_space(std::string_view text, std::int64_t most, Pieces& out) {
   };
   for (skip(); at < text.size(); skip()) {
     if (most >= 0 && static_cast<std::int64_t>(out.size()) >= most) {
-      std::size_t end = text.size();
-      while (end > at && is_space(decode_before(text, end).value))
-        end -= decode_before(text, end).size;
-      out.emplace_back(at, end);
+      out.emplace_back(at, text.size());
       return;
     }
     const std::size_t start = at;
@@ -66,9 +63,7 @@ void split_at_space_from_right(std::string_view text, std::int64_t most, Pieces&
   };
   for (skip(); end > 0; skip()) {
     if (most >= 0 && static_cast<std::int64_t>(out.size()) >= most) {
-      std::size_t at = 0;
-      while (at < end && is_space(decode(text, at).value)) at += decode(text, at).size;
-      out.emplace_back(at, end);
+      out.emplace_back(0, end);
       break;
     }
     const std::size_t stop = end;

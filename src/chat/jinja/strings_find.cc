@@ -3,6 +3,7 @@
 
 #include "chat/jinja/escape.h"
 #include "chat/jinja/operations.h"
+#include "chat/jinja/print.h"
 #include "chat/jinja/strings.h"
 #include "chat/jinja/unicode.h"
 
@@ -139,6 +140,8 @@ Value joined(Runtime& runtime, const Value& separator, const Value& items) {
   Iteration iteration(runtime, items);
   std::size_t count = 0;
   for (Value item; iteration.next(item); ++count) {
+    if (!item.is_string() && separator.is_markup())
+      item = to_str(runtime, item);  // escape() makes text of anything
     if (!item.is_string()) {
       return runtime.type_error("sequence item " + std::to_string(count) +
                                 ": expected str instance, " + std::string(type_name(item)) +

@@ -145,7 +145,9 @@ bool is_ordered(Runtime& runtime, const Value& input, Arguments& arguments) {
 
 template <class Function, Function (*find)(std::string_view)>
 bool is_known(Runtime& runtime, const Value& input, Arguments& arguments) {
-  return no_arguments(runtime, arguments) && input.is_string() && find(input.text()) != nullptr;
+  if (!no_arguments(runtime, arguments)) return false;
+  if (!is_hashable(input)) runtime.type_error("unhashable type: " + type_name_quoted(input));
+  return input.is_string() && find(input.text()) != nullptr;
 }
 
 struct Named {

@@ -78,15 +78,20 @@ std::optional<std::uint64_t> count_of(const Value& value) {
   return static_cast<std::uint64_t>(*number);
 }
 
-Result<ListForm> list_form(const Value& list, std::string_view field, std::uint64_t total,
-                           std::uint64_t seen) {
-  const std::uint64_t fresh = total - seen;
-  if (list.is_array()) {
-    if (list.size() == total) return ListForm{seen};
-    if (list.size() == fresh) return ListForm{0};
+Result<std::optional<Form>> form_of(const Value& list, std::string_view field, const Counts& counts,
+                                    std::optional<Form> known) {
+  const bool all = list.is_array() && list.size() == counts.total;
+  const bool fresh = list.is_array() && list.size() == counts.fresh();
+  if (counts.seen == 0 && all) return known;
+  if (all && known != Form::kNew) return std::optional(Form::kAll);
+  if (fresh && known != Form::kAll) return std::optional(Form::kNew);
+  std::string expected;
+  if (known != Form::kNew || counts.seen == 0)
+    expected = std::to_string(counts.total) + " entries (completion_tokens)";
+  if (known != Form::kAll && counts.seen > 0) {
+    if (!expected.empty()) expected += " or ";
+    expected += "the " + std::to_string(counts.fresh()) + " new ones";
   }
-  std::string expected = std::to_string(total) + " entries (completion_tokens)";
-  if (seen > 0) expected += " or the " + std::to_string(fresh) + " new ones";
   return malformed(field, found(list), expected);
 }
 

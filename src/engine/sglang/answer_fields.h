@@ -24,13 +24,21 @@ std::string entry(std::string_view list, std::uint64_t at);
 // A number written as an integer, not negative.
 std::optional<std::uint64_t> count_of(const json::Value& value);
 
-// How the entries of a list stand to those read before: the first `repeated` are old.
-struct ListForm {
-  std::uint64_t repeated = 0;
+// What a list in a stream's event holds.
+enum class Form {
+  kAll,  // every entry so far
+  kNew,  // those that are new
 };
-// `total` entries exist by now, `seen` of them were read. Error: not a list, or of neither length.
-base::Result<ListForm> list_form(const json::Value& list, std::string_view field,
-                                 std::uint64_t total, std::uint64_t seen);
+struct Counts {
+  std::uint64_t seen = 0;   // entries before this event
+  std::uint64_t total = 0;  // entries with it
+  [[nodiscard]] std::uint64_t fresh() const { return total - seen; }
+};
+// The form of `list` by its length; `known` is the form it had before, where that could be told.
+// nullopt: both forms are the same here, because nothing was seen before. Error: not a list, or of
+// another length than its form has.
+base::Result<std::optional<Form>> form_of(const json::Value& list, std::string_view field,
+                                          const Counts& counts, std::optional<Form> known);
 
 // [logprob, id, text or null].
 struct LogprobEntry {

@@ -18,6 +18,7 @@ constexpr const char* kTopLogprobs = "meta_info.output_top_logprobs";
 // Speculative decoding may sample past the limit by the length of one draft.
 constexpr std::uint64_t kOvershoot = 64;
 constexpr std::size_t kMaxTopLogprobs = 1024;
+constexpr const char* kALogprob = "a finite number (a logprob)";
 
 // `list` begins with the entries of `earlier`, byte for byte: nothing in them needs reading again.
 bool begins_with(const Value& list, std::string_view earlier) {
@@ -31,11 +32,9 @@ bool is_id(const Value& value, TokenId id) {
   return value.is_number() && value.written_as_integer() && value.integer() == id;
 }
 
-Result<double> logprob_of(const Value& value, const std::string& field) {
+std::optional<double> logprob_of(const Value& value) {
   const auto number = value.is_number() ? value.number() : std::nullopt;
-  if (!number || !std::isfinite(*number))
-    return malformed(field, found(value), "a finite number (a logprob)");
-  return *number;
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 }  // namespace
@@ -110,7 +109,7 @@ Status AnswerReader::check_prompt(const Value& root, const Value& meta) const {
   return {};
 }
 
-Result<AnswerReader::Counts> AnswerReader::read_counts(const Value& meta) const {
+Result<Counts> AnswerReader::read_counts(const Value& meta) const {
   const char* const field = "meta_info.completion_tokens";
   const auto written = meta.get("completion_tokens");
   const auto total = written ? count_of(*written) : std::nullopt;
@@ -169,87 +168,109 @@ Status AnswerReader::read_lists(const Lists& lists, const Counts& counts, TokenC
   return read_top_logprobs(*lists.top_logprobs, counts, chunk);
 }
 
-Result<TokenId> AnswerReader::token_id(const Value& value, const std::string& field) const {
+Result<TokenId> AnswerReader::token_id(const Value& value, const char* list,
+                                       std::uint64_t at) const {
   if (!value.is_number() || !value.written_as_integer())
-    return malformed(field, found(value), "a token id (an integer)");
+    return malformed(entry(list, at), found(value), "a token id (an integer)");
   const auto id = value.integer();
   if (!id || *id < 0 || static_cast<std::uint64_t>(*id) >= sent_.vocab_size) {
-    return malformed(field, found(value),
+    return malformed(entry(list, at), found(value),
                      "a token id below the vocabulary's " + std::to_string(sent_.vocab_size));
   }
   return static_cast<TokenId>(*id);
 }
 
-Status AnswerReader::read_ids(const Value& list, const Counts& counts, TokenChunk& chunk) const {
-  const auto form = list_form(list, kIds, counts.total, counts.seen);
+Status AnswerReader::read_ids(const Value& list, const Counts& counts, TokenChunk& chunk) {
+  const auto form = form_of(list, kIds, counts, ids_form_);
   if (!form.ok()) return form.error();
+  ids_form_ = *form;
+  const std::uint64_t repeated = ids_form_ == Form::kAll ? counts.seen : 0;
   const bool known = begins_with(list, all_ids_);
   chunk.ids.reserve(counts.fresh());
   std::uint64_t i = 0;
   for (const auto& member : list) {
     const std::uint64_t at = i++;
-    if (at < form->repeated) {
+    if (at < repeated) {
       if (known || is_id(member.value, ids_[at])) continue;
       return malformed(entry(kIds, at), found(member.value),
                        std::to_string(ids_[at]) + " (as in the event before)");
     }
-    const auto id = token_id(member.value, entry(kIds, at));
+    const auto id = token_id(member.value, kIds, at);
     if (!id.ok()) return id.error();
     chunk.ids.push_back(*id);
   }
   return {};
 }
 
-Status AnswerReader::check_repeated(const Value& list, std::uint64_t count) const {
-  if (begins_with(list, all_logprobs_)) return {};
+std::uint64_t AnswerReader::same_logprobs(const Value& list) const {
+  if (begins_with(list, all_logprobs_)) return ids_.size();
   auto at = list.begin();
-  for (std::uint64_t i = 0; i < count; ++i, ++at) {
-    const Value value = (*at).value;
-    const auto parts = logprob_entry(value);
-    if (parts && is_id(parts->id, ids_[i]) && parts->logprob.is_number() &&
-        parts->logprob.number() == logprobs_[i])
-      continue;
-    return malformed(entry(kLogprobs, i), excerpt(value.raw()), "the same as in the event before");
+  for (std::uint64_t i = 0; i < ids_.size(); ++i, ++at) {
+    const auto parts = logprob_entry((*at).value);
+    if (!parts || !is_id(parts->id, ids_[i]) || !parts->logprob.is_number() ||
+        parts->logprob.number() != logprobs_[i])
+      return i;
   }
-  return {};
+  return ids_.size();
 }
 
-Status AnswerReader::read_logprobs(const Value& list, const Counts& counts,
-                                   TokenChunk& chunk) const {
-  const auto form = list_form(list, kLogprobs, counts.total, counts.seen);
+Status AnswerReader::check_form(const Value& list, const Counts& counts,
+                                std::optional<Form> before) const {
+  if (logprobs_form_ == Form::kAll) {
+    const std::uint64_t same = same_logprobs(list);
+    if (same == counts.seen) return {};
+    auto at = list.begin();
+    for (std::uint64_t i = 0; i < same; ++i) ++at;
+    return malformed(entry(kLogprobs, same), excerpt((*at).value.raw()),
+                     "the same as in the event before");
+  }
+  const bool first_told = logprobs_form_ == Form::kNew && before != Form::kNew;
+  if (!first_told || sent_.streams_new_only || counts.fresh() < counts.seen) return {};
+  if (same_logprobs(list) < counts.seen) return {};
+  return malformed(kLogprobs,
+                   "the entries of the event before, and completion_tokens that count them twice",
+                   std::to_string(counts.total) + " entries");
+}
+
+Status AnswerReader::read_logprobs(const Value& list, const Counts& counts, TokenChunk& chunk) {
+  const auto before = logprobs_form_;
+  const auto form = form_of(list, kLogprobs, counts, before);
   if (!form.ok()) return form.error();
-  if (auto status = check_repeated(list, form->repeated); !status.ok()) return status;
+  logprobs_form_ = *form;
+  if (auto status = check_form(list, counts, before); !status.ok()) return status;
+  const std::uint64_t repeated = logprobs_form_ == Form::kAll ? counts.seen : 0;
   // Releases without output_ids name the ids here only.
   const bool ids_known = chunk.ids.size() == counts.fresh();
   auto at = list.begin();
-  for (std::uint64_t i = 0; i < form->repeated; ++i) ++at;
+  for (std::uint64_t i = 0; i < repeated; ++i) ++at;
   for (std::uint64_t i = 0; i < counts.fresh(); ++i, ++at) {
-    const auto field = entry(kLogprobs, form->repeated + i);
     const Value value = (*at).value;
+    const auto field = [&](const char* part) { return entry(kLogprobs, repeated + i) + part; };
     const auto parts = logprob_entry(value);
-    if (!parts) return malformed(field, found(value), "[logprob, id, text or null]");
-    const auto id = token_id(parts->id, field + "[1]");
+    if (!parts) return malformed(field(""), found(value), "[logprob, id, text or null]");
+    const auto id = token_id(parts->id, kLogprobs, repeated + i);
     if (!id.ok()) return id.error();
     if (!ids_known) chunk.ids.push_back(*id);
     if (*id != chunk.ids[i]) {
-      return malformed(field + "[1]", std::to_string(*id),
+      return malformed(field("[1]"), std::to_string(*id),
                        std::to_string(chunk.ids[i]) + " (the id in output_ids)");
     }
-    const auto logprob = logprob_of(parts->logprob, field + "[0]");
-    if (!logprob.ok()) return logprob.error();
+    const auto logprob = logprob_of(parts->logprob);
+    if (!logprob) return malformed(field("[0]"), found(parts->logprob), kALogprob);
     chunk.logprobs.push_back(*logprob);
   }
   return {};
 }
 
-Status AnswerReader::read_top_logprobs(const Value& list, const Counts& counts,
-                                       TokenChunk& chunk) const {
-  const auto form = list_form(list, kTopLogprobs, counts.total, counts.seen);
+Status AnswerReader::read_top_logprobs(const Value& list, const Counts& counts, TokenChunk& chunk) {
+  const auto form = form_of(list, kTopLogprobs, counts, top_logprobs_form_);
   if (!form.ok()) return form.error();
+  top_logprobs_form_ = *form;
+  const std::uint64_t repeated = top_logprobs_form_ == Form::kAll ? counts.seen : 0;
   auto at = list.begin();
-  for (std::uint64_t i = 0; i < form->repeated; ++i) ++at;
+  for (std::uint64_t i = 0; i < repeated; ++i) ++at;
   for (std::uint64_t i = 0; i < counts.fresh(); ++i, ++at) {
-    const auto field = entry(kTopLogprobs, form->repeated + i);
+    const auto field = entry(kTopLogprobs, repeated + i);
     const Value entries = (*at).value;
     auto& tops = chunk.top_logprobs.emplace_back();
     if (entries.is_null()) continue;
@@ -258,10 +279,10 @@ Status AnswerReader::read_top_logprobs(const Value& list, const Counts& counts,
     for (const auto& member : entries) {
       const auto parts = logprob_entry(member.value);
       if (!parts) return malformed(field, found(member.value), "[logprob, id, text or null]");
-      const auto id = token_id(parts->id, field);
+      const auto id = token_id(parts->id, kTopLogprobs, repeated + i);
       if (!id.ok()) return id.error();
-      const auto logprob = logprob_of(parts->logprob, field);
-      if (!logprob.ok()) return logprob.error();
+      const auto logprob = logprob_of(parts->logprob);
+      if (!logprob) return malformed(field, found(parts->logprob), kALogprob);
       tops.push_back({*id, *logprob});
     }
   }

@@ -18,6 +18,9 @@ struct Sent {
   std::vector<std::span<const TokenId>> prompt;
   std::uint64_t max_new_tokens = 0;
   std::uint64_t vocab_size = 0;  // sampled ids are below it
+  // The engine said of itself that it streams the new entries only. Not needed, but for one case:
+  // see AnswerReader.
+  bool streams_new_only = false;
 };
 
 // Reads the answer of POST /generate and believes nothing. Fed with one object at a time: the data
@@ -27,7 +30,10 @@ struct Sent {
 // SGLang streams in two forms, and nothing on the wire names them: every event holds all ids so far
 // (the default), or only the new ones (--incremental-streaming-output). Ids and logprobs may differ
 // in form (releases before March 2026). Each list is told apart by its length: completion_tokens is
-// the number of all. What a list repeats must equal what was read before.
+// the number of all. A list keeps its form, and what it repeats must equal what was read before.
+// One case can't be told apart that way: new entries that begin with the same ids and logprobs as
+// all entries before, as they would in the other form with a wrong completion_tokens. It is an
+// error, unless the form is known from events before or from `streams_new_only`.
 //
 // Errors are kEngine; they name the field, what was found and what was expected (code
 // "malformed_answer"), or what the engine reported (code "engine_error", "engine_abort"). After an
@@ -44,11 +50,6 @@ class AnswerReader {
   [[nodiscard]] bool engine_is_done() const { return engine_is_done_; }
 
  private:
-  struct Counts {
-    std::uint64_t seen = 0;   // ids before this object
-    std::uint64_t total = 0;  // ids with it
-    [[nodiscard]] std::uint64_t fresh() const { return total - seen; }
-  };
   struct Lists {
     std::optional<json::Value> ids, logprobs, top_logprobs;
   };
@@ -58,13 +59,15 @@ class AnswerReader {
   base::Status read_meta(const json::Value& meta, const Counts& counts);
   base::Result<Counts> read_counts(const json::Value& meta) const;
   base::Status check_prompt(const json::Value& root, const json::Value& meta) const;
-  base::Status read_ids(const json::Value& list, const Counts& counts, TokenChunk& chunk) const;
-  base::Status read_logprobs(const json::Value& list, const Counts& counts,
-                             TokenChunk& chunk) const;
-  base::Status check_repeated(const json::Value& list, std::uint64_t count) const;
-  base::Status read_top_logprobs(const json::Value& list, const Counts& counts,
-                                 TokenChunk& chunk) const;
-  base::Result<TokenId> token_id(const json::Value& value, const std::string& field) const;
+  base::Status read_ids(const json::Value& list, const Counts& counts, TokenChunk& chunk);
+  base::Status read_logprobs(const json::Value& list, const Counts& counts, TokenChunk& chunk);
+  base::Status check_form(const json::Value& list, const Counts& counts,
+                          std::optional<Form> before) const;
+  // The first of its entries that is not what was read before; seen when all are.
+  [[nodiscard]] std::uint64_t same_logprobs(const json::Value& list) const;
+  base::Status read_top_logprobs(const json::Value& list, const Counts& counts, TokenChunk& chunk);
+  base::Result<TokenId> token_id(const json::Value& value, const char* list,
+                                 std::uint64_t at) const;
   void remember(const Lists& lists, const Counts& counts, const TokenChunk& chunk);
 
   Sent sent_;
@@ -75,6 +78,9 @@ class AnswerReader {
   // Lists of last_ that hold everything so far, without their "]": what the next ones begin with.
   std::string_view all_ids_;
   std::string_view all_logprobs_;
+  std::optional<Form> ids_form_;
+  std::optional<Form> logprobs_form_;
+  std::optional<Form> top_logprobs_form_;
   std::optional<EngineFinish> finish_;
   std::optional<std::uint64_t> cached_tokens_;
   std::vector<WeightSpan> weights_;

@@ -25,7 +25,6 @@ struct Answer {
   std::vector<double> logprobs;
 };
 
-enum class Form { kAll, kNew };
 struct Forms {
   Form ids = Form::kAll;
   Form logprobs = Form::kAll;
@@ -118,13 +117,13 @@ TEST(AnswerReader, any_cut_into_events_and_both_forms_give_the_same_ids) {
       a.logprobs.push_back(-static_cast<double>(random.below(1u << 20)) / 4096.0);
     }
     Forms forms;
+    forms.ids = random.chance(500) ? Form::kAll : Form::kNew;
+    forms.logprobs = random.chance(500) ? Form::kAll : Form::kNew;
     forms.has_ids = !random.chance(200);
     forms.has_tops = random.chance(300);
     std::vector<std::string> events;
     std::size_t at = 0;
     while (at < n || events.empty()) {
-      if (random.chance(300)) forms.ids = random.chance(500) ? Form::kAll : Form::kNew;
-      if (random.chance(300)) forms.logprobs = random.chance(500) ? Form::kAll : Form::kNew;
       const std::size_t to = n == 0 ? 0 : std::min(n, at + random.below(6));
       events.push_back(event(a, at, to, forms, to == n ? kStop : "null"));
       at = to;
@@ -347,6 +346,13 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"changed_logprob",
             {part("[8]", "[[-1,8,null]]", 1), part("[8,9]", "[[-2,8,null],[-1,9,null]]", 2)},
             "output_token_logprobs[0]: found [-2,8,null]"},
+        Bad{"changed_form",
+            {part("[8]", "[[-1,8,null]]", 1), part("[9]", "[[-1,9,null]]", 2),
+             part("[8,9,6]", "[[-1,6,null]]", 3)},
+            "output_ids: found an array of 3, expected the 1 new ones"},
+        Bad{"all_entries_counted_twice",
+            {part("[8]", "[[-1,8,null]]", 1), part("[8,9]", "[[-1,8,null],[-1,9,null]]", 3)},
+            "completion_tokens that count them twice"},
         Bad{"fewer_than_before",
             {part("[8,9]", "[[-1,8,null],[-1,9,null]]", 2), part("[8]", "[[-1,8,null]]", 1)},
             "completion_tokens: found 1, expected at least 2"},
@@ -354,6 +360,20 @@ INSTANTIATE_TEST_SUITE_P(
             {part("[8]", "[[-1,8,null]]", 1), part("[6]", "[[-1,6,null]]", 3)},
             "output_ids: found an array of 1, expected 3"}),
     [](const auto& p) { return std::string(p.param.name); });
+
+TEST(AnswerReader, the_same_entry_again_is_new_where_the_form_is_known) {
+  const std::vector<std::string> again = {
+      part("[8]", "[[0,8,null]]", 1),
+      whole("[8,8]", meta_with(kStop, "\"completion_tokens\":3", "[[0,8,null],[0,8,null]]"))};
+  EXPECT_TRUE(read(again).error);
+  Sent told = sent();
+  told.streams_new_only = true;
+  AnswerReader reader(told);
+  EXPECT_TRUE(reader.feed(again[0]).ok());
+  const auto chunk = reader.feed(again[1]);
+  ASSERT_TRUE(chunk.ok()) << chunk.error().message;
+  EXPECT_EQ(chunk->ids, (TokenIds{8, 8}));
+}
 
 TEST(AnswerReader, an_abort_carries_the_status_the_engine_names) {
   const Read got = read({with_meta(

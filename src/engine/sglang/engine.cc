@@ -18,6 +18,7 @@ using base::Result;
 using base::Status;
 using base::Task;
 
+constexpr unsigned kMaxStale = 4;  // kept connections that turn out dead, for one request
 constexpr std::size_t kMaxErrorBody = std::size_t{1} << 20;
 constexpr std::size_t kMaxRest = 64 * 1024;
 constexpr base::Duration kErrorBodyTime = std::chrono::seconds(10);
@@ -33,19 +34,23 @@ Status check_request(const TokenRequest& request) {
   return {};
 }
 
-// No connection came about: the engine has not seen the request.
+// No connection came about, so the engine has not seen the request.
 bool never_sent(const base::Error& error) {
   return error.kind == ErrorKind::kUnavailable || error.kind == ErrorKind::kInvalidRequest;
 }
 
+bool is_stale(const base::Error& error) {
+  return error.code == "stale_connection";
+}
+
 bool may_connect_again(const base::Error& error) {
-  return error.kind == ErrorKind::kUnavailable && error.code != "connection_limit" &&
-         error.code != "stopped";
+  return error.kind == ErrorKind::kUnavailable && !is_stale(error) &&
+         error.code != "connection_limit" && error.code != "stopped";
 }
 
 base::Error at_engine(base::Error error, const Options& options) {
   error.message = "engine " + net::host_field(options.url.endpoint) + ": " + error.message;
-  // A header too large or broken is the engine's fault, not the client's.
+  // A head that is too large or broken is the engine's fault, not the client's.
   if (error.kind == ErrorKind::kTooLarge) error.kind = ErrorKind::kEngine;
   return error;
 }
@@ -92,13 +97,31 @@ Task<Result<net::ClientResponse>> SglangEngine::post_generate(const TokenRequest
     post.headers.add("X-SMG-Routing-Key", request.routing_key);
   post.body.emplace_back(body);
   post.cancel = request.cancel;
+  post.retry = net::RetryPolicy::kNever;  // send_generate() knows better
   const MonoTime deadline = std::min(request.deadline, in(options_.head_timeout));
-  auto response = co_await client_.request(post, deadline);
-  if (!response.ok() && may_connect_again(response.error())) {
-    co_await base::sleep_for(runtime_.executor, options_.connect_retry);
-    response = co_await client_.request(post, deadline);
+  co_return co_await send_generate(post, deadline);
+}
+
+Task<Result<net::ClientResponse>> SglangEngine::send_generate(const net::ClientRequest& post,
+                                                              MonoTime deadline) {
+  bool connected_again = false;
+  for (unsigned stale = 0;;) {
+    const MonoTime sent = runtime_.clock().now();
+    auto response = co_await client_.request(post, deadline);
+    if (response.ok()) co_return std::move(response);
+    base::Error error = std::move(response).error();
+    if (is_stale(error)) {
+      const bool at_once = runtime_.clock().now() - sent <= options_.stale_time;
+      if (at_once && ++stale < kMaxStale) continue;
+      // Who knows what the engine did with it.
+      error.kind = ErrorKind::kEngine;
+    } else if (may_connect_again(error) && !connected_again) {
+      connected_again = true;
+      co_await base::sleep_for(runtime_.executor, options_.connect_retry);
+      continue;
+    }
+    co_return error;
   }
-  co_return std::move(response);
 }
 
 Task<base::Error> SglangEngine::read_refusal(net::ClientResponse response, MonoTime deadline) {

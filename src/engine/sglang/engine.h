@@ -28,12 +28,15 @@ struct Options {
   // An abort that may have overtaken its request is sent again after this time.
   base::Duration abort_repeat = std::chrono::milliseconds(250);
   base::Duration connect_retry = std::chrono::milliseconds(50);  // one more try after this time
+  // A kept connection that the engine had closed already fails within this time; one that fails
+  // later may have carried the request to a model.
+  base::Duration stale_time = std::chrono::milliseconds(25);
   net::ClientOptions client;
 };
 
 // SGLang over its native POST /generate: prompts as ids, sampled ids with logprobs back. One per
 // base URL and executor; see Engine for its life. Sends a request a second time only when no
-// connection came about, or a kept one was closed before the first byte of an answer.
+// connection came about, or a kept one turned out to be closed already.
 class SglangEngine final : public Engine {
  public:
   SglangEngine(base::Runtime& runtime, Options options);
@@ -55,12 +58,16 @@ class SglangEngine final : public Engine {
   // Reads the little that follows a proved end, so that the connection can be kept.
   void drain(net::ClientResponse response);
   [[nodiscard]] const Options& options() const { return options_; }
+  // As the last probe() found.
+  [[nodiscard]] bool streams_new_only() const { return streams_new_only_; }
   [[nodiscard]] base::MonoTime in(base::Duration time) const {
     return runtime_.clock().now() + time;
   }
 
  private:
   base::Task<base::Result<net::ClientResponse>> post_generate(const TokenRequest& request);
+  base::Task<base::Result<net::ClientResponse>> send_generate(const net::ClientRequest& post,
+                                                              base::MonoTime deadline);
   base::Task<base::Result<net::ClientResponse>> get(std::string path, base::MonoTime deadline);
   // nullopt where the engine does not have the path.
   base::Task<base::Result<std::optional<json::Document>>> get_json(std::string path,
@@ -79,6 +86,7 @@ class SglangEngine final : public Engine {
   const Options options_;
   net::HttpClient client_;
   Background background_;
+  bool streams_new_only_ = false;
 };
 
 }  // namespace verbatim::engine::sglang

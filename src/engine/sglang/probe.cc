@@ -34,6 +34,11 @@ std::uint64_t count_in(const Value& object, std::string_view name) {
   return member ? count_of(*member).value_or(0) : 0;
 }
 
+bool flag_in(const Value& object, std::string_view name) {
+  const auto member = object.is_object() ? object.get(name) : std::nullopt;
+  return member && member->is_bool() && member->boolean();
+}
+
 void read_models(const Value& root, Probe& probe) {
   const auto data = root.is_object() ? root.get("data") : std::nullopt;
   if (!data || !data->is_array()) return;
@@ -99,7 +104,13 @@ Task<Result<Probe>> SglangEngine::probe(MonoTime deadline) {
   if (*model) probe.weight_version = text_in((*model)->root(), "weight_version");
   auto server = co_await get_either("/server_info", "/get_server_info", deadline);
   if (!server.ok()) co_return std::move(server).error();
-  if (*server) read_server((*server)->root(), probe);
+  if (*server) {
+    const Value root = (*server)->root();
+    read_server(root, probe);
+    // The older name came first.
+    streams_new_only_ =
+        flag_in(root, "incremental_streaming_output") || flag_in(root, "stream_output");
+  }
   if (!*models && !*model && !*server) {
     co_return base::error(ErrorKind::kUnavailable,
                           "no SGLang here: found none of /v1/models, /model_info, /server_info");

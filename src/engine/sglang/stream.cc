@@ -49,8 +49,8 @@ SglangStream::SglangStream(SglangEngine& engine, TokenRequest request, net::Clie
       response_(std::move(response)),
       body_(is_event_stream(response_->headers()) ? Body::kEvents : Body::kWhole),
       events_(engine.options().max_event),
-      reader_(
-          Sent{std::move(request.prompt), request.max_new_tokens, engine.options().vocab_size}) {
+      reader_(Sent{std::move(request.prompt), request.max_new_tokens, engine.options().vocab_size,
+                   engine.streams_new_only()}) {
   if (request.cancel != nullptr)
     on_cancel_.emplace(*request.cancel, [this] { give_up("the request was given up"); });
 }
