@@ -155,23 +155,14 @@ base::Task<void> Generation::stream() {
     const bool on = co_await pause(plan_.token_delay * n);
     if (!on) break;
     if (strikes(Fault::kStall, at + n)) {
-<<<<<<< HEAD
       fired();
-      (void)co_await answer_.flush_head();
-=======
-      engine_.fired(Fault::kStall);
       if (at == 0) (void)co_await answer_.flush_head();
->>>>>>> main
       co_await until_stopped();
       break;
     }
     if (strikes(Fault::kCutStream, at + n)) {
-<<<<<<< HEAD
       fired();
-=======
-      engine_.fired(Fault::kCutStream);
       if (at == 0) (void)co_await answer_.flush_head();
->>>>>>> main
       answer_.fail();
       co_return;
     }

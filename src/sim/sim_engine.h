@@ -1,10 +1,7 @@
 #pragma once
 
 #include <cstdint>
-<<<<<<< HEAD
 #include <deque>
-=======
->>>>>>> main
 #include <functional>
 #include <memory>
 #include <optional>
