@@ -25,6 +25,11 @@ steps=(
   "scripts   fast        $python -m pytest -q tests/lint"
   "encode    slow        $python tests/oracle/check_tokenizer.py --tool $build/tests/tokenizer_oracle_tool --model models/qwen3"
   "render    slow        $python tests/oracle/check_render.py --tool $build/tests/render_oracle_tool --model models/qwen3"
+  "splice    slow        check_splice"
+  "parse     slow        check_parse"
+  "session   slow        check_session"
+  "api       slow        check_api"
+  "e2e       slow        $python -m pytest -q tests/e2e"
   "tidy      lint        check_tidy"
 )
 
@@ -42,6 +47,34 @@ check_python() {
   # Compiles without leaving __pycache__ behind.
   python3 -W error -c 'import pathlib, sys
 for name in sys.argv[1:]: compile(pathlib.Path(name).read_bytes(), name, "exec")' "${files[@]}"
+}
+check_splice() {
+  local model policy
+  for model in models/qwen3:models/qwen3/chat_template.jinja tests/cases/toy:tests/cases/toy/chatml.jinja; do
+    for policy in injection_safe hf_exact; do
+      "$build/tests/check_splice" --tokenizer "${model%%:*}" --chat-template "${model#*:}" --policy "$policy" --steps 10000
+    done
+  done
+}
+check_parse() {
+  "$python" tests/cases/run_parse.py --cases tests/cases --grammar hermes --level may --jobs "$jobs" --cmd "$build/verbatim parse \
+    --grammar {grammar} --tools {tools} --output {output} --segments {segments} --prompt-tail {prompt_tail} --finish {finish} --chunks {chunks}"
+}
+# Both ways in which the engine may stream.
+serve="$build/verbatim serve --port {port} --engine {engine} --engine-kind {kind} --tokenizer {tokenizer} --chat-template {template} \
+  --record-dir {records} --store memory --encoding-policy {policy}"
+check_session() {
+  local stream
+  for stream in cumulative incremental; do
+    "$python" tests/cases/run_session.py --cmd "$serve" --level may --engine-stream "$stream" --expect-fail tests/cases/not-yet.txt tests/cases
+  done
+}
+check_api() {
+  local stream
+  for stream in cumulative incremental; do
+    "$python" tests/cases/run_api.py --cmd "$serve" --level may --kinds chat,wire --engine-stream "$stream" \
+      --map engine_api_key='--engine-api-key {value}' --expect-fail tests/cases/not-yet.txt tests/cases
+  done
 }
 check_tidy() {
   [ -f "$build/compile_commands.json" ] || cmake --preset release >/dev/null

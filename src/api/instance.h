@@ -10,6 +10,9 @@ namespace verbatim::api {
 struct InstanceOptions {
   net::ServerOptions server;
   gateway::RunnerOptions runner;
+  // Shared by all instances, so that a deletion on one reaches turns on the others. Null: an own
+  // one.
+  gateway::RunningTurns* running = nullptr;
 };
 
 // The gateway on one executor: engine, turn runner, HTTP server. Several share model, store and
@@ -38,6 +41,8 @@ class Instance {
   base::Runtime& runtime_;
   gateway::Model& model_;
   std::unique_ptr<engine::Engine> engine_;
+  gateway::RunningTurns own_running_;
+  gateway::RunningTurns& running_;
   gateway::TurnRunner runner_;
   gateway::ChatEndpoint chat_;
   Services services_;

@@ -102,6 +102,7 @@ Task<void> get_session(Services& services, Call& call) {
 Task<void> delete_session(Services& services, Call& call) {
   const auto status = co_await services.store.delete_session(call.session_id);
   if (!status.ok()) co_return co_await send_error(call.responder, status.error());
+  services.running.cancel(call.session_id);
   if (services.recorder != nullptr)
     co_await services.recorder->session_ended(services.runtime.executor, call.session_id,
                                               "deleted");

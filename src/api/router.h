@@ -15,6 +15,7 @@ struct Services {
   store::Store& store;
   gateway::Recorder* recorder = nullptr;  // null: no record files
   gateway::ChatEndpoint& chat;
+  gateway::RunningTurns& running;
 };
 
 // Finds the route of a request and lets it answer. Unknown paths are 404, known paths with another

@@ -1,7 +1,9 @@
 #include "base/random.h"
 
+#include <array>
 #include <bit>
 #include <cstdlib>
+#include <utility>
 
 #include <openssl/rand.h>
 
@@ -40,14 +42,24 @@ std::uint64_t SeededRandom::next() {
 }
 
 namespace {
+// Asks libcrypto for a block at a time: a call costs about a microsecond, and a turn draws dozens.
 class SystemRandom final : public Random {
  public:
   std::uint64_t next() override {
-    std::uint64_t value = 0;
-    // Fails only when the operating system has no entropy source: nothing sensible can go on then.
-    if (RAND_bytes(reinterpret_cast<unsigned char*>(&value), sizeof value) != 1) std::abort();
-    return value;
+    if (used_ == block_.size()) refill();
+    return std::exchange(block_[used_++], 0);
   }
+
+ private:
+  void refill() {
+    // Fails only when the operating system has no entropy source: nothing sensible can go on then.
+    auto* bytes = reinterpret_cast<unsigned char*>(block_.data());
+    if (RAND_bytes(bytes, sizeof block_) != 1) std::abort();
+    used_ = 0;
+  }
+
+  std::array<std::uint64_t, 64> block_{};
+  std::size_t used_ = block_.size();
 };
 }  // namespace
 

@@ -6,8 +6,8 @@
 
 namespace verbatim::base {
 
-// Source of random bits. Thread-safe in its real form (the operating system's generator); the
-// simulated twin is seeded.
+// Source of random bits. Not thread-safe: one per executor. Its real form is the operating system's
+// generator, the simulated twin is seeded.
 class Random {
  public:
   virtual ~Random() = default;
@@ -28,7 +28,7 @@ class SeededRandom final : public Random {
   std::uint64_t state_[4];
 };
 
-// The operating system's generator. Thread-safe.
+// The operating system's generator.
 std::unique_ptr<Random> system_random();
 
 // 32 hex digits.

@@ -9,7 +9,7 @@
 namespace verbatim::base {
 
 // The seams as one bundle, passed down by reference: everything that touches time, chance, network,
-// disk or threads is in here. One per executor; `random`, `files` and `worker` may be shared
+// disk or threads is in here. One per executor; `files` and `worker` may be shared
 // between executors.
 struct Runtime {
   Executor& executor;

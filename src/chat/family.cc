@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 
 #include "chat/families_embedded.h"
+#include "chat/parsers/parser.h"
 #include "json/value.h"
 
 namespace verbatim::chat {
@@ -13,96 +13,179 @@ namespace {
 using base::invalid;
 using base::Result;
 
-// Reads the members of one object and remembers the first thing that is wrong.
+// Reads the members of one object. The first thing that is wrong in the whole file is kept.
 class Reader {
  public:
-  Reader(json::Value object, std::string path) : object_(object), path_(std::move(path)) {}
+  Reader(json::Value object, std::string path, std::optional<base::Error>& error)
+      : object_(object), path_(std::move(path)), error_(error) {}
 
-  std::string string(std::string_view key, bool required) {
-    const auto value = object_.get(key);
-    if (!value) {
-      if (required) fail(key, "missing");
-      return {};
+  // Everything else is a slip of the pen.
+  void only(std::initializer_list<std::string_view> keys) {
+    for (const auto member : object_) {
+      const std::string name = member.name();
+      if (std::find(keys.begin(), keys.end(), name) == keys.end()) fail(name, "unknown key");
     }
+  }
+
+  std::optional<std::string> text(std::string_view key) {
+    const auto value = object_.get(key);
+    if (!value) return std::nullopt;
     if (!value->is_string()) {
-      fail(key, "expected a string, found " + std::string(json::describe(value->kind())));
-      return {};
+      expected(key, "a string", *value);
+      return std::nullopt;
     }
     return value->string();
   }
 
+  std::string required(std::string_view key) {
+    auto value = text(key);
+    if (!value || value->empty()) fail(key, "missing");
+    return value.value_or("");
+  }
+
   std::vector<std::string> strings(std::string_view key) {
     std::vector<std::string> list;
-    const auto value = object_.get(key);
-    if (!value) return list;
-    for (const auto member : *value) {
-      if (member.value.is_string()) {
-        list.push_back(member.value.string());
+    for (const auto& value : elements(key)) {
+      if (value.is_string()) {
+        list.push_back(value.string());
       } else {
-        fail(key, "expected strings");
+        expected(key, "strings", value);
       }
     }
     return list;
   }
 
+  std::vector<json::Value> elements(std::string_view key) {
+    std::vector<json::Value> list;
+    const auto value = object_.get(key);
+    if (!value) return list;
+    if (!value->is_array()) {
+      expected(key, "a list", *value);
+      return list;
+    }
+    for (const auto member : *value) list.push_back(member.value);
+    return list;
+  }
+
   template <class E>
   E word(std::string_view key, std::initializer_list<std::pair<std::string_view, E>> words) {
-    const std::string text = string(key, true);
+    const std::string text = required(key);
     for (const auto& [word, value] : words) {
       if (word == text) return value;
     }
-    if (!error_) fail(key, "unknown word \"" + text + "\"");
+    fail(key, "unknown word \"" + text + "\"");
     return words.begin()->second;
   }
 
   std::optional<Reader> object(std::string_view key) {
     const auto value = object_.get(key);
     if (!value) return std::nullopt;
-    return Reader(*value, path_ + std::string(key) + ".");
+    if (!value->is_object()) {
+      expected(key, "an object", *value);
+      return std::nullopt;
+    }
+    return Reader(*value, path_ + std::string(key) + ".", error_);
   }
 
-  void fail(std::string_view key, std::string message) {
-    if (!error_)
-      error_ = invalid(path_ + std::string(key),
-                       "family file, " + path_ + std::string(key) + ": " + std::move(message));
+  void expected(std::string_view key, std::string_view what, const json::Value& found) {
+    fail(key,
+         "expected " + std::string(what) + ", found " + std::string(json::describe(found.kind())));
   }
-  [[nodiscard]] const std::optional<base::Error>& error() const { return error_; }
-  [[nodiscard]] json::Value value() const { return object_; }
+  void fail(std::string_view key, std::string message) {
+    if (error_) return;
+    error_ = invalid(path_ + std::string(key),
+                     "family file, " + path_ + std::string(key) + ": " + std::move(message));
+  }
 
  private:
   json::Value object_;
   std::string path_;
-  std::optional<base::Error> error_;
+  std::optional<base::Error>& error_;
 };
+
+Family::Base read_base(Reader& reader, std::string_view key, const json::Value& list) {
+  Family::Base base;
+  if (!list.is_array()) {
+    reader.expected(key, "lists of roles", list);
+    return base;
+  }
+  for (const auto member : list) {
+    std::string word = member.value.is_string() ? member.value.string() : std::string();
+    constexpr std::string_view kWith = "+reasoning";
+    const bool reasoning = word.ends_with(kWith);
+    if (reasoning) word.resize(word.size() - kWith.size());
+    if (word != "system" && word != "user" && word != "assistant")
+      reader.fail(key, "unknown role \"" + word + "\"");
+    base.push_back({std::move(word), reasoning});
+  }
+  if (base.empty() || base.back().role != "assistant")
+    reader.fail(key, "a base ends with an assistant");
+  return base;
+}
 
 std::vector<Family::Base> read_bases(Reader& reader, std::string_view key) {
   std::vector<Family::Base> bases;
-  const auto list = reader.value().get(key);
-  if (!list) return bases;
-  for (const auto entry : *list) {
-    Family::Base base;
-    for (const auto member : entry.value) {
-      std::string word = member.value.is_string() ? member.value.string() : std::string();
-      constexpr std::string_view kWith = "+reasoning";
-      const bool reasoning = word.ends_with(kWith);
-      if (reasoning) word.resize(word.size() - kWith.size());
-      if (word != "system" && word != "user" && word != "assistant")
-        reader.fail(key, "unknown role \"" + word + "\"");
-      base.push_back({std::move(word), reasoning});
-    }
-    if (base.empty() || base.back().role != "assistant")
-      reader.fail(key, "a base ends with an assistant");
-    bases.push_back(std::move(base));
-  }
+  for (const auto& list : reader.elements(key)) bases.push_back(read_base(reader, key, list));
   return bases;
 }
 
-std::optional<std::string> optional_string(const std::optional<Reader>& reader,
-                                           std::string_view key) {
-  if (!reader) return std::nullopt;
-  const auto value = reader->value().get(key);
-  if (!value || !value->is_string()) return std::nullopt;
-  return value->string();
+void read_recognition(Reader& r, Family& f) {
+  auto recognise = r.object("recognise");
+  if (!recognise) return r.fail("recognise", "missing");
+  recognise->only({"template_contains", "added_tokens"});
+  f.template_contains = recognise->strings("template_contains");
+  f.added_tokens = recognise->strings("added_tokens");
+  // An empty list fits every template.
+  if (f.template_contains.empty()) recognise->fail("template_contains", "missing");
+  if (f.added_tokens.empty()) recognise->fail("added_tokens", "missing");
+}
+
+void read_ends(Reader& r, Family& f) {
+  const bool after_close = f.boundary == Family::Boundary::kAfterClose;
+  if (after_close) f.close = r.required("close");
+  f.stop = r.strings("stop");
+  if (f.stop.empty()) r.fail("stop", "missing");
+  f.message_openers = r.strings("message_openers");
+  if (!after_close && f.message_openers.empty()) r.fail("message_openers", "missing");
+  for (const auto& opener : f.message_openers) {
+    if (std::find(f.stop.begin(), f.stop.end(), opener) == f.stop.end())
+      r.fail("message_openers", "\"" + opener + "\" is none of the stop tokens");
+  }
+  f.opener = r.required("opener");
+}
+
+void read_reasoning(Reader& r, Family& f) {
+  if (auto reasoning = r.object("reasoning")) {
+    reasoning->only({"open", "close"});
+    f.reasoning_open = reasoning->required("open");
+    f.reasoning_close = reasoning->required("close");
+  }
+  if (auto close = r.object("synthetic_close")) {
+    close->only({"plain", "in_reasoning"});
+    f.synthetic_close = close->text("plain");
+    f.synthetic_close_in_reasoning = close->text("in_reasoning");
+  }
+  if (auto not_query = r.object("not_a_query")) {
+    not_query->only({"starts", "ends"});
+    f.not_a_query_start = not_query->required("starts");
+    f.not_a_query_end = not_query->required("ends");
+  }
+}
+
+void read_appending(Reader& r, Family& f) {
+  if (auto bases = r.object("bases")) {
+    bases->only({"query", "no_query"});
+    f.query_bases = read_bases(*bases, "query");
+    f.no_query_bases = read_bases(*bases, "no_query");
+  } else {
+    r.fail("bases", "missing");
+  }
+  f.cut = r.strings("cut");
+  for (const auto& field : f.cut) {
+    if (field != "reasoning" && field != "call_id" && field != "name")
+      r.fail("cut", "unknown word \"" + field + "\"");
+  }
+  f.opener_arguments = r.strings("opener_arguments");
 }
 
 bool fits(const Family& family, const tokenizer::Tokenizer& tokenizer,
@@ -130,17 +213,18 @@ Result<Family> parse_family(std::string_view json) {
   auto doc = json::Document::parse(std::string(json));
   if (!doc) return std::move(doc).error();
   if (!doc->root().is_object()) return invalid("", "family file: expected an object");
-  Reader r(doc->root(), "");
+  std::optional<base::Error> error;
+  Reader r(doc->root(), "", error);
+  r.only({"name", "about", "recognise", "grammar", "arguments", "developer", "close", "stop",
+          "boundary", "message_openers", "opener", "reasoning", "synthetic_close", "not_a_query",
+          "bases", "cut", "opener_arguments"});
   Family f;
-  f.name = r.string("name", true);
-  f.about = r.string("about", true);
-  if (auto recognise = r.object("recognise")) {
-    f.template_contains = recognise->strings("template_contains");
-    f.added_tokens = recognise->strings("added_tokens");
-  } else {
-    r.fail("recognise", "missing");
-  }
-  f.grammar = r.string("grammar", true);
+  f.name = r.required("name");
+  f.about = r.required("about");
+  read_recognition(r, f);
+  f.grammar = r.required("grammar");
+  if (parsers::grammar_named(f.grammar) == nullptr)
+    r.fail("grammar", "unknown word \"" + f.grammar + "\"");
   f.arguments = r.word<Family::Arguments>("arguments", {{"object", Family::Arguments::kObject},
                                                         {"string", Family::Arguments::kString}});
   f.developer = r.word<Family::Developer>("developer", {{"refuse", Family::Developer::kRefuse},
@@ -148,27 +232,10 @@ Result<Family> parse_family(std::string_view json) {
   f.boundary =
       r.word<Family::Boundary>("boundary", {{"after_close", Family::Boundary::kAfterClose},
                                             {"next_opener", Family::Boundary::kNextOpener}});
-  f.close = r.string("close", f.boundary == Family::Boundary::kAfterClose);
-  f.stop = r.strings("stop");
-  f.message_openers = r.strings("message_openers");
-  f.opener = r.string("opener", true);
-  const auto reasoning = r.object("reasoning");
-  f.reasoning_open = optional_string(reasoning, "open").value_or("");
-  f.reasoning_close = optional_string(reasoning, "close").value_or("");
-  const auto synthetic = r.object("synthetic_close");
-  f.synthetic_close = optional_string(synthetic, "plain");
-  f.synthetic_close_in_reasoning = optional_string(synthetic, "in_reasoning");
-  const auto not_query = r.object("not_a_query");
-  f.not_a_query_start = optional_string(not_query, "starts").value_or("");
-  f.not_a_query_end = optional_string(not_query, "ends").value_or("");
-  if (auto bases = r.object("bases")) {
-    f.query_bases = read_bases(*bases, "query");
-    f.no_query_bases = read_bases(*bases, "no_query");
-    if (bases->error()) return *bases->error();
-  }
-  f.cut = r.strings("cut");
-  f.opener_arguments = r.strings("opener_arguments");
-  if (r.error()) return *r.error();
+  read_ends(r, f);
+  read_reasoning(r, f);
+  read_appending(r, f);
+  if (error) return *std::move(error);
   return f;
 }
 

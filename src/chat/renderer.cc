@@ -24,6 +24,13 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
+// Arguments that a template may print as it likes.
+bool is_no_arguments(std::string_view arguments) {
+  std::string text(arguments);
+  std::erase_if(text, [](char c) { return is_blank({&c, 1}); });
+  return text.empty() || text == "{}" || text == "null";
+}
+
 // The part of a text from byte `at` on.
 Text tail_of(const Text& text, std::size_t at) {
   Text tail;
@@ -216,6 +223,11 @@ Status Renderer::check_coverage(const Text& text, std::span<const Message> messa
     std::size_t name_bytes = 0;
     for (const auto& call : message.tool_calls) name_bytes += call.name.size();
     if (shown[i].call_name_bytes < name_bytes) return vanished("tool_calls");
+    const bool says_something =
+        std::any_of(message.tool_calls.begin(), message.tool_calls.end(),
+                    [](const auto& call) { return !is_no_arguments(call.arguments); });
+    if (says_something && missing(Field::kCallArguments, "arguments", "x"))
+      return vanished("tool_calls");
   }
   return {};
 }

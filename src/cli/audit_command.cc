@@ -1,6 +1,7 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
+
+#include <CLI/CLI.hpp>
 
 #include "cli/command.h"
 #include "cli/record_files.h"

@@ -105,7 +105,7 @@ std::string reasons(const AnswerLoss& loss) {
     why += reason;
   };
   if (loss.lost_reasoning) add("reasoning is gone");
-  if (loss.other_ids) add("other ids for the same text");
+  if (loss.other_ids && !loss.lost_reasoning) add("other ids for the same text");
   if (loss.changed_arguments) add("arguments rewritten");
   return why.empty() ? "another text" : why;
 }

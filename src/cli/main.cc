@@ -26,6 +26,10 @@ int main(int argc, char** argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
+    const auto unknown = program.remaining();
+    if (program.get_subcommands().empty() && !unknown.empty())
+      return static_cast<int>(
+          usage("there is no command \"" + unknown.front() + "\"; verbatim --help lists them"));
     const int code = program.exit(problem);
     return code == 0 ? 0 : static_cast<int>(Exit::kUsage);
   }

@@ -35,8 +35,9 @@ struct ServeOptions {
 
 // One thread's part of the gateway.
 struct Part {
-  Part(net::AsioLoop& loop, base::Random& random, base::Files& files, base::Worker& worker)
-      : network(net::asio_network(loop)), runtime{loop, *network, random, files, worker} {}
+  Part(net::AsioLoop& loop, base::Files& files, base::Worker& worker)
+      : network(net::asio_network(loop)), runtime{loop, *network, *random, files, worker} {}
+  std::unique_ptr<base::Random> random = base::system_random();
   std::unique_ptr<base::Network> network;
   base::Runtime runtime;
   std::unique_ptr<api::Instance> instance;
@@ -89,18 +90,20 @@ class Serving {
 
   base::Status start() {
     for (std::size_t i = 0; i < loops_.size(); ++i)
-      parts_.push_back(std::make_unique<Part>(loops_[i], *random_, *files_, *worker_));
+      parts_.push_back(std::make_unique<Part>(loops_[i], *files_, *worker_));
     if (!options_.record_dir.empty()) {
       recorder_ = std::make_unique<gateway::Recorder>(*files_, *worker_, options_.record_dir,
                                                       model_->checkpoint);
       if (auto status = recorder_->open(); !status.ok()) return status;
     }
-    const std::string key = base::new_hex_id(*random_);
+    const std::string key = base::new_hex_id(*parts_[0]->random);
     std::uint16_t port = options_.port;
+    api::InstanceOptions instance;
+    instance.running = &running_;
     for (const auto& part : parts_) {
       part->instance = std::make_unique<api::Instance>(
           part->runtime, *model_, make_engine(options_, *model_, part->runtime, url_), store_,
-          recorder_.get(), key);
+          recorder_.get(), key, instance);
       const auto use =
           parts_.size() == 1 ? base::Network::PortUse::kExclusive : base::Network::PortUse::kShared;
       const auto bound = part->instance->start(options_.host, port, use);
@@ -132,9 +135,9 @@ class Serving {
   const ServeOptions& options_;
   std::shared_ptr<gateway::Model> model_;
   net::Url url_;
-  std::unique_ptr<base::Random> random_ = base::system_random();
   std::unique_ptr<base::Files> files_ = base::system_files();
   store::MemoryStore store_;
+  gateway::RunningTurns running_;
   base::CancelSignal stop_learning_;
   net::LoopThreads loops_;
   std::vector<std::unique_ptr<Part>> parts_;

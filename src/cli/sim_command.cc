@@ -49,7 +49,7 @@ std::string log_line(const sim::GenerateCall& call, const sim::Completion& done,
   for (const double value : done.logprobs) w.number(value);
   w.end_array().field("finish", done.finish.type).key("fault");
   fault ? w.string(sim::name(*fault)) : w.null();
-  w.field("stream", call.stream).field("max_new_tokens", call.limits.max_new_tokens);
+  w.field("stream", call.stream).field("max_tokens", call.limits.max_new_tokens);
   w.end_object();
   return w.take() + "\n";
 }

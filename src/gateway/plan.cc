@@ -85,17 +85,9 @@ Task<Result<Plan>> Planner::plan(TurnRequest& request) {
   }
   const std::string head =
       arguments ? head_arguments(arguments->root(), model_.renderer->family()) : "";
-  plan.chain = trajectory::chain(digests_, root_digest(request, *root, head), request.messages);
-
-  const auto wanted = trajectory::attach_digests(request.messages, plan.chain);
-  if (!wanted.empty()) {
-    auto found = co_await store_.find(wanted);
-    if (!found) co_return std::move(found).error();
-    auto placed = trajectory::place(request.messages, plan.chain, *found);
-    plan.parent = std::move(placed.parent);
-    plan.suffix = placed.suffix;
-    plan.attach.ambiguous = placed.ambiguous;
-  }
+  plan.root_digest = root_digest(request, *root, head);
+  if (auto status = co_await attach(request, head, plan); !status.ok())
+    co_return std::move(status).error();
   plan.root = plan.parent ? plan.parent->root : std::move(root);
   if (auto status = render(request, plan); !status.ok()) co_return std::move(status).error();
   assemble(plan);
@@ -104,6 +96,53 @@ Task<Result<Plan>> Planner::plan(TurnRequest& request) {
       request.session_id.empty() ? store::SessionUse::kImplicit : store::SessionUse::kExisting;
   plan.session_id = plan.parent ? plan.parent->session_id : request.session_id;
   co_return plan;
+}
+
+// At most two queries: for the turn committed last, which most requests go on behind, and for any
+// other by the digests of the history.
+Task<Status> Planner::attach(const TurnRequest& request, const std::string& head, Plan& plan) {
+  const std::span<const message::Message> messages = request.messages;
+  auto latest = co_await store_.newest(plan.root_digest);
+  if (!latest) co_return std::move(latest).error();
+  if (latest->size() == 1 && trajectory::continues(latest->front(), messages)) {
+    plan.parent = latest->front();
+    plan.suffix = plan.parent->message_count;
+    plan.history = plan.parent->digest;
+    for (const auto& message : messages.subspan(plan.suffix)) {
+      plan.history = trajectory::extend(digests_, plan.history, message);
+    }
+    co_return Status();
+  }
+  const auto chain = trajectory::chain(digests_, plan.root_digest, messages);
+  plan.history = chain.back();
+  const auto wanted = trajectory::attach_digests(messages, chain);
+  if (wanted.empty()) co_return Status();
+  auto found = co_await store_.find(wanted);
+  if (!found) co_return std::move(found).error();
+  auto placed = trajectory::place(messages, chain, *found);
+  plan.parent = std::move(placed.parent);
+  plan.suffix = placed.suffix;
+  plan.attach.ambiguous = placed.ambiguous;
+  if (plan.parent) co_return Status();
+  auto reason = co_await reason_for_root(request, head);
+  if (!reason) co_return std::move(reason).error();
+  plan.attach.reason = std::move(*reason);
+  co_return Status();
+}
+
+// Within a session it can be told whether the tools alone keep the request from the turn committed
+// last, or one above it.
+Task<Result<std::string>> Planner::reason_for_root(const TurnRequest& request,
+                                                   const std::string& head) {
+  if (request.session_id.empty()) co_return std::string("history");
+  auto turns = co_await store_.turns(request.session_id);
+  if (!turns) co_return std::move(turns).error();
+  if (turns->empty() || turns->back()->root->tools == request.tools)
+    co_return std::string("history");
+  const auto chain = trajectory::chain(digests_, root_digest(request, *turns->back()->root, head),
+                                       request.messages);
+  const auto other = trajectory::place(request.messages, chain, *turns);
+  co_return std::string(other.parent ? "tools" : "history");
 }
 
 trajectory::Digest Planner::root_digest(const TurnRequest& request,
@@ -135,10 +174,8 @@ Status Planner::render(const TurnRequest& request, Plan& plan) const {
     plan.trim = 0;
     plan.attach = {Attach::Kind::kRoot, "suffix", false};
   } else {
-    const bool has_answers =
-        std::any_of(request.messages.begin(), request.messages.end(),
-                    [](const auto& message) { return message.role == message::Role::kAssistant; });
-    plan.attach = {Attach::Kind::kRoot, has_answers ? "history" : "first", false};
+    plan.attach.kind = Attach::Kind::kRoot;
+    if (plan.attach.reason.empty()) plan.attach.reason = "first";
   }
   auto rendered = model_.renderer->full(request.messages, inputs);
   if (!rendered) return std::move(rendered).error();

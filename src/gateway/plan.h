@@ -43,13 +43,15 @@ struct Plan {
   std::vector<std::span<const trajectory::TokenId>>
       prompt;  // all of it, in pieces that `parent` and `rendered` keep alive
   std::size_t prompt_size = 0;
-  std::vector<trajectory::Digest> chain;
+  trajectory::Digest root_digest;
+  trajectory::Digest history;  // of all messages of the request
   std::uint64_t max_new_tokens = 0;
   store::SessionUse session_use = store::SessionUse::kExisting;
   std::string session_id;
 };
 
-// Plans turns. Reads the store (one query), changes nothing. One per executor.
+// Plans turns. Reads the store (one query; one more for a history that is not recorded), changes
+// nothing. One per executor.
 class Planner {
  public:
   // `key` makes digests unpredictable for clients; all that share a store share it.
@@ -64,6 +66,9 @@ class Planner {
 
  private:
   base::Status check(const TurnRequest& request) const;
+  base::Task<base::Status> attach(const TurnRequest& request, const std::string& head, Plan& plan);
+  base::Task<base::Result<std::string>> reason_for_root(const TurnRequest& request,
+                                                        const std::string& head);
   base::Status render(const TurnRequest& request, Plan& plan) const;
   base::Status render_child(const TurnRequest& request, const chat::TemplateInputs& inputs,
                             Plan& plan) const;

@@ -81,6 +81,7 @@ Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest request, TurnObser
   Running turn(std::move(request), std::move(*plan), model_);
   turn.received = received;
   turn.received_ms = received_ms;
+  observer.on_planned();
 
   engine::TokenRequest asked;
   asked.request_id = base::new_hex_id(runtime_.random);
@@ -199,7 +200,8 @@ Result<std::unique_ptr<Turn>> TurnRunner::conclude(Running& turn, const engine::
   node->logprobs = std::move(turn.logprobs);
   node->discarded = std::move(turn.discarded);
   node->discarded_logprobs = std::move(turn.discarded_logprobs);
-  node->digest = planner_.digest_of_answer(plan.chain.back(), node->answer);
+  node->root_digest = plan.root_digest;
+  node->digest = planner_.digest_of_answer(plan.history, node->answer);
   node->attach = plan.attach;
   node->engine_kind = engine_.kind();
   node->engine_mode = engine_.mode();

@@ -16,6 +16,8 @@ namespace verbatim::gateway {
 class TurnObserver {
  public:
   virtual ~TurnObserver() = default;
+  // The request is accepted; the engine is asked next.
+  virtual void on_planned() {}
   // Calls get their handles before: ToolCallStart::native_id is what the client is to see. A
   // failure (the client is gone) ends the turn uncommitted.
   virtual base::Task<base::Status> on_chunk(std::span<const message::Event> events,

@@ -83,6 +83,7 @@ Result<TurnPtr> MemoryStore::add(std::unique_ptr<Turn> turn, SessionUse use,
   TurnPtr recorded(std::move(turn));
   session.turns.push_back(recorded);
   index_[recorded->digest].push_back(recorded);
+  newest_[recorded->root_digest] = recorded;
   if (session.implicit) shrink(recorded->session_id, dropped);
   return recorded;
 }
@@ -98,9 +99,18 @@ Task<Result<std::vector<TurnPtr>>> MemoryStore::find(std::span<const trajectory:
   co_return found;
 }
 
+Task<Result<std::vector<TurnPtr>>> MemoryStore::newest(const trajectory::Digest& root) {
+  std::lock_guard lock(mutex_);
+  const auto it = newest_.find(root);
+  if (it == newest_.end()) co_return std::vector<TurnPtr>();
+  co_return index_.at(it->second->digest);
+}
+
 void MemoryStore::erase(Sessions::iterator it, std::vector<TurnPtr>& dropped) {
   Session& session = it->second;
   for (const auto& turn : session.turns) {
+    const auto last = newest_.find(turn->root_digest);
+    if (last != newest_.end() && last->second == turn) newest_.erase(last);
     const auto entry = index_.find(turn->digest);
     if (entry == index_.end()) continue;
     std::erase(entry->second, turn);

@@ -26,6 +26,7 @@ class MemoryStore final : public Store {
   base::Task<base::Result<TurnPtr>> commit(std::unique_ptr<Turn> turn, SessionUse use) override;
   base::Task<base::Result<std::vector<TurnPtr>>> find(
       std::span<const trajectory::Digest> digests) override;
+  base::Task<base::Result<std::vector<TurnPtr>>> newest(const trajectory::Digest& root) override;
   [[nodiscard]] std::string dump() const override;
 
  private:
@@ -48,6 +49,7 @@ class MemoryStore final : public Store {
   mutable std::mutex mutex_;
   Sessions sessions_;
   std::unordered_map<trajectory::Digest, std::vector<TurnPtr>, trajectory::DigestHash> index_;
+  std::unordered_map<trajectory::Digest, TurnPtr, trajectory::DigestHash> newest_;  // by root
   std::map<std::uint64_t, std::string> implicit_by_commit_;
   std::uint64_t commits_ = 0;
   std::size_t implicit_bytes_ = 0;

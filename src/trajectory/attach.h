@@ -17,7 +17,15 @@ class NodeSource {
   // Committed turns whose digest is one of `digests`, in any order. A digest names its scope
   // (session or door, owner, root) too.
   virtual base::Task<base::Result<std::vector<TurnPtr>>> find(std::span<const Digest> digests) = 0;
+  // The turn committed last below this root digest, with all others that share its digest; empty
+  // where there is none. Only a short cut: a source may always answer empty.
+  virtual base::Task<base::Result<std::vector<TurnPtr>>> newest(const Digest& root);
 };
+
+// Does a request go on behind `turn` as agents mostly do: its history is repeated to the letter
+// (reasoning may be left out), and no other answer follows? Then place() would find no deeper turn,
+// and none that fits better, unless another shares its digest. Costs a comparison, no hashing.
+bool continues(const TurnPtr& turn, std::span<const message::Message> messages);
 
 // The digest that stands for the empty history of a root: turns are only ever matched below an
 // equal one.

@@ -88,7 +88,8 @@ struct Turn {
   bool closed = false;          // the completion ends with a close id
   bool reasoning_open = false;  // the completion ends inside reasoning
 
-  Digest digest;  // of the history up to and with the answer
+  Digest root_digest;  // of the empty history below which it may be found
+  Digest digest;       // of the history up to and with the answer
   Attach attach;
   std::string engine_kind;
   std::string engine_mode;

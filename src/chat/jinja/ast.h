@@ -58,7 +58,7 @@ enum class Comparison : std::uint8_t {
 
 struct Expr {
   ExprKind kind = ExprKind::kConst;
-  std::uint8_t op = 0;
+  std::uint8_t op = 0;      // kBinary: Arithmetic; kAttribute: LoopField
   std::uint16_t depth = 1;  // of the tree below
   std::uint32_t line = 1;
   SlotRef slot;                              // kName, kNamespaceRef

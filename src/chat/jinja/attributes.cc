@@ -174,7 +174,7 @@ bool is_private_attribute(std::string_view name) {
                                          "__sizeof__",
                                          "__str__",
                                          "__subclasshook__"};
-  if (name.substr(0, 2) != "__") return false;
+  if (name.size() < 3 || name[0] != '_' || name[1] != '_') return false;
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
@@ -209,7 +209,8 @@ Value own_attribute(Runtime& runtime, const Value& object, std::string_view name
     case Kind::kLoop:
       if (name == "cycle") return bound_method(runtime, object, Method::kLoopCycle);
       if (name == "changed") return bound_method(runtime, object, Method::kLoopChanged);
-      return loop_attribute(runtime, *static_cast<LoopObject*>(object.object()), name);
+      return loop_attribute(runtime, *static_cast<LoopObject*>(object.object()),
+                            find_loop_field(name));
     case Kind::kMacro:
       return macro_attribute(runtime, *static_cast<const MacroObject*>(object.object()), name);
     case Kind::kCycler: {

@@ -71,6 +71,23 @@ enum class Method : std::uint16_t {
   kDictFromkeys,
 };
 
+// Attributes of `loop`.
+enum class LoopField : std::uint8_t {
+  kNone,
+  kIndex,
+  kIndex0,
+  kRevindex,
+  kRevindex0,
+  kFirst,
+  kLast,
+  kLength,
+  kDepth,
+  kDepth0,
+  kPrevitem,
+  kNextitem,
+};
+LoopField find_loop_field(std::string_view name);
+
 // Which of Python's types have an attribute of some name, and what it is.
 struct AttributeInfo {
   std::string_view name;

@@ -147,6 +147,11 @@ const Value& Interpreter::evaluate_attribute(const Expr& expr, Value& scratch) {
                                : make_undefined(UndefinedBy::kAttribute, expr.value, Kind::kDict);
     return scratch;
   }
+  if (object.kind() == Kind::kLoop && expr.op != 0) {
+    auto& loop = *static_cast<LoopObject*>(object.object());
+    scratch = loop_attribute(*this, loop, static_cast<LoopField>(expr.op));
+    return scratch;
+  }
   scratch = get_attribute(*this, object, expr.value, expr.attribute);
   return scratch;
 }

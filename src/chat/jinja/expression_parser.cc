@@ -368,6 +368,7 @@ ExprPtr ExpressionParser::attribute(ExprPtr object) {
   const Token name = expect(TokenKind::kName, "a name or number");
   expr->value = Value::string(name.text);
   expr->attribute = find_attribute(name.text);
+  expr->op = static_cast<std::uint8_t>(find_loop_field(name.text));
   return expr;
 }
 

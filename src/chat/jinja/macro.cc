@@ -1,6 +1,7 @@
 #include "chat/jinja/macro.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace verbatim::chat::jinja {
 
@@ -52,30 +53,52 @@ void LoopObject::end() {
   last_changed.reset();
 }
 
-Value loop_attribute(Runtime& runtime, LoopObject& loop, std::string_view name) {
+LoopField find_loop_field(std::string_view name) {
+  constexpr std::pair<std::string_view, LoopField> kFields[] = {
+      {"index", LoopField::kIndex},       {"index0", LoopField::kIndex0},
+      {"revindex", LoopField::kRevindex}, {"revindex0", LoopField::kRevindex0},
+      {"first", LoopField::kFirst},       {"last", LoopField::kLast},
+      {"length", LoopField::kLength},     {"depth", LoopField::kDepth},
+      {"depth0", LoopField::kDepth0},     {"previtem", LoopField::kPrevitem},
+      {"nextitem", LoopField::kNextitem},
+  };
+  for (const auto& [text, field] : kFields) {
+    if (text == name) return field;
+  }
+  return LoopField::kNone;
+}
+
+Value loop_attribute(Runtime& runtime, LoopObject& loop, LoopField field) {
   const auto hint = [](const char* text) {
     return make_undefined(UndefinedBy::kHint, Value::string(text));
   };
-  if (name == "index0") return Value::integer(loop.index0);
-  if (name == "index") return Value::integer(loop.index0 + 1);
-  if (name == "first") return Value::boolean(loop.index0 == 0);
-  if (name == "last") {
-    if (loop.length) return Value::boolean(loop.index0 + 1 >= *loop.length);
-    Value item;
-    return Value::boolean(!loop.peek(item));
-  }
-  if (name == "length") return Value::integer(loop.count(runtime));
-  if (name == "revindex") return Value::integer(loop.count(runtime) - loop.index0);
-  if (name == "revindex0") return Value::integer(loop.count(runtime) - loop.index0 - 1);
-  if (name == "depth") return Value::integer(loop.depth0 + 1);
-  if (name == "depth0") return Value::integer(loop.depth0);
-  if (name == "previtem") {
-    return loop.index0 == 0 || loop.before.is_missing() ? hint("there is no previous item")
-                                                        : loop.before;
-  }
-  if (name == "nextitem") {
-    Value item;
-    return loop.peek(item) ? item : hint("there is no next item");
+  Value item;
+  switch (field) {
+    case LoopField::kIndex:
+      return Value::integer(loop.index0 + 1);
+    case LoopField::kIndex0:
+      return Value::integer(loop.index0);
+    case LoopField::kRevindex:
+      return Value::integer(loop.count(runtime) - loop.index0);
+    case LoopField::kRevindex0:
+      return Value::integer(loop.count(runtime) - loop.index0 - 1);
+    case LoopField::kFirst:
+      return Value::boolean(loop.index0 == 0);
+    case LoopField::kLast:
+      return Value::boolean(loop.length ? loop.index0 + 1 >= *loop.length : !loop.peek(item));
+    case LoopField::kLength:
+      return Value::integer(loop.count(runtime));
+    case LoopField::kDepth:
+      return Value::integer(loop.depth0 + 1);
+    case LoopField::kDepth0:
+      return Value::integer(loop.depth0);
+    case LoopField::kPrevitem:
+      return loop.index0 == 0 || loop.before.is_missing() ? hint("there is no previous item")
+                                                          : loop.before;
+    case LoopField::kNextitem:
+      return loop.peek(item) ? item : hint("there is no next item");
+    case LoopField::kNone:
+      break;
   }
   return Value::missing();
 }

@@ -49,7 +49,7 @@ struct LoopObject final : Object {
   void end();
 };
 
-// loop.name; kMissing when there is no such attribute.
-Value loop_attribute(Runtime& runtime, LoopObject& loop, std::string_view name);
+// kMissing when there is no such attribute.
+Value loop_attribute(Runtime& runtime, LoopObject& loop, LoopField field);
 
 }  // namespace verbatim::chat::jinja

@@ -13,29 +13,6 @@ namespace verbatim::chat::jinja {
 
 class Runtime;
 
-// A string: bytes of its own or a part of another string's, with one source or a list of runs.
-struct StringObject final : Object {
-  std::string own;
-  std::string_view text;  // own, or a part of base's
-  SourceId source = kTemplate;
-  std::vector<Run> runs;  // tiles the text; empty when all of it is from `source`
-  Value base;             // keeps the bytes of a part alive
-
-  // Number of code points, counted once.
-  [[nodiscard]] std::size_t characters() const;
-  [[nodiscard]] bool ascii() const { return characters() == text.size(); }
-  [[nodiscard]] SourceId source_at(std::size_t byte) const;
-  void append_to(TextBuilder& out) const;
-  void append_part_to(TextBuilder& out, std::size_t from, std::size_t to) const;
-
- private:
-  mutable std::atomic<std::int64_t> characters_{-1};
-};
-
-struct ListObject final : Object {
-  std::vector<Value> items;
-};
-
 struct DictEntry {
   Value key;
   Value value;

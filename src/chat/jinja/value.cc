@@ -148,18 +148,6 @@ SourceId Value::source() const {
   return is_string() ? string_object().source_at(0) : head_.source;
 }
 
-std::string_view Value::text() const {
-  return string_object().text;
-}
-
-const std::vector<Value>& Value::items() const {
-  return static_cast<const ListObject*>(payload_.object)->items;
-}
-
-const StringObject& Value::string_object() const {
-  return *static_cast<const StringObject*>(payload_.object);
-}
-
 const DictObject& Value::dict_object() const {
   return *static_cast<const DictObject*>(payload_.object);
 }

@@ -56,7 +56,6 @@ struct Object {
 };
 
 struct StringObject;
-struct ListObject;
 struct DictObject;
 
 // A value with Python's semantics. Strings know for each byte which source it came from; numbers,
@@ -184,5 +183,42 @@ class Value {
   Head head_;
   Payload payload_{0};
 };
+
+// The two objects every render reads all the time; the others are in objects.h.
+
+// A string: bytes of its own or a part of another string's, with one source or a list of runs.
+struct StringObject final : Object {
+  std::string own;
+  std::string_view text;  // own, or a part of base's
+  SourceId source = kTemplate;
+  std::vector<Run> runs;  // tiles the text; empty when all of it is from `source`
+  Value base;             // keeps the bytes of a part alive
+
+  // Number of code points, counted once.
+  [[nodiscard]] std::size_t characters() const;
+  [[nodiscard]] bool ascii() const { return characters() == text.size(); }
+  [[nodiscard]] SourceId source_at(std::size_t byte) const;
+  void append_to(TextBuilder& out) const;
+  void append_part_to(TextBuilder& out, std::size_t from, std::size_t to) const;
+
+ private:
+  mutable std::atomic<std::int64_t> characters_{-1};
+};
+
+struct ListObject final : Object {
+  std::vector<Value> items;
+};
+
+inline const StringObject& Value::string_object() const {
+  return *static_cast<const StringObject*>(payload_.object);
+}
+
+inline std::string_view Value::text() const {
+  return string_object().text;
+}
+
+inline const std::vector<Value>& Value::items() const {
+  return static_cast<const ListObject*>(payload_.object)->items;
+}
 
 }  // namespace verbatim::chat::jinja

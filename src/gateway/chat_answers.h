@@ -1,0 +1,82 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/runtime.h"
+#include "base/serial.h"
+#include "base/timer.h"
+#include "gateway/turn_runner.h"
+#include "net/http_server.h"
+#include "protocol/chat_answer.h"
+#include "protocol/chat_request.h"
+#include "protocol/chat_stream.h"
+
+namespace verbatim::gateway {
+
+// So long a stream may be silent before the client is sent a sign of life (docs/design.md 6).
+inline constexpr base::Duration kKeepAlive = std::chrono::seconds(10);
+
+message::Usage usage_of(const trajectory::Turn& turn);
+
+// Keeps what a whole answer shows beside the message.
+class WholeAnswer final : public TurnObserver {
+ public:
+  WholeAnswer(const tokenizer::Tokenizer& tokenizer, bool wanted)
+      : tokenizer_(tokenizer), wanted_(wanted) {}
+
+  base::Task<base::Status> on_chunk(std::span<const message::Event> events,
+                                    const engine::TokenChunk& chunk) override;
+
+  std::vector<protocol::TokenLogprob> logprobs;
+
+ private:
+  const tokenizer::Tokenizer& tokenizer_;
+  bool wanted_;
+};
+
+// Writes the turn as server-sent events while it is sampled, one write per chunk of the engine. The
+// 200 waits for the engine's first event, so that errors keep their status, but not longer than
+// kKeepAlive behind the plan: then the stream begins with a comment, and every silence of that
+// length gets another one.
+// Life: within the handler of its request; run() of the turn, then finish(), or fail() where
+// begun(). Executor's thread.
+class StreamedAnswer final : public TurnObserver {
+ public:
+  StreamedAnswer(base::Runtime& runtime, net::Responder& responder,
+                 const tokenizer::Tokenizer& tokenizer, const protocol::ChatHead& head,
+                 const protocol::ChatRequest& request, const net::Headers& headers);
+
+  void on_planned() override { arm(); }
+  base::Task<base::Status> on_chunk(std::span<const message::Event> events,
+                                    const engine::TokenChunk& chunk) override;
+
+  base::Task<base::Status> finish(const trajectory::Turn& turn);
+  base::Task<base::Status> fail(const base::Error& error);
+
+  // The turn is over: whether its end has to go into the stream. No comment is begun from here on.
+  [[nodiscard]] bool over();
+
+ private:
+  base::Status begin();
+  void frame();
+  void arm();
+  base::Task<void> ping();
+
+  base::Runtime& runtime_;
+  net::Responder& responder_;
+  const tokenizer::Tokenizer& tokenizer_;
+  protocol::ChatStreamEmitter emitter_;
+  bool wanted_;
+  const net::Headers& headers_;
+  bool begun_ = false;
+  std::vector<std::string> payloads_;
+  std::string frames_;
+  // Chunks and comments take turns at the responder. The timer is armed only while nobody is in the
+  // section: a comment never waits, so none is left behind when the answer ends.
+  base::Serial writing_;
+  base::Timer silence_;
+};
+
+}  // namespace verbatim::gateway

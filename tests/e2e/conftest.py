@@ -1,0 +1,71 @@
+import itertools
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from faults import script  # noqa: E402
+from programs import BINARY, MODEL, Gateway, Simulator  # noqa: E402
+
+
+def pytest_configure(config):
+    for path, remedy in ((BINARY, "make build"), (MODEL / "tokenizer.json", "scripts/test-deps.sh")):
+        if not path.exists():
+            raise pytest.UsageError(f"{path} is missing: run {remedy}")
+
+
+numbers = itertools.count()
+
+
+class Stack:
+    """Simulator and gateway, and one folder for both."""
+
+    def __init__(self, folder: Path, *sim_options, script=None, serve_options=()):
+        folder.mkdir(parents=True)
+        self.sim = Simulator(folder, *sim_options, script=script)
+        try:
+            self.gateway = Gateway(folder, self.sim.url, *serve_options)
+        except BaseException:
+            self.sim.program.kill()
+            raise
+
+    def close(self) -> None:
+        self.gateway.close()
+        self.sim.close()
+
+
+@pytest.fixture(scope="session")
+def workplace(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("e2e")
+
+
+@pytest.fixture(scope="session")
+def stack(workplace):
+    """The stack most tests share: each uses sessions of its own. The simulator goes wrong when a prompt asks for it (faults.py)."""
+    stack = Stack(workplace / "shared", script=script())
+    yield stack
+    stack.close()
+
+
+@pytest.fixture
+def gateway(stack):
+    return stack.gateway
+
+
+@pytest.fixture
+def make_stack(workplace, request):
+    """Stacks of a test's own."""
+    made = []
+
+    def make(*sim_options, **options) -> Stack:
+        folder = workplace / f"{request.node.name[:40].replace('/', '_')}-{next(numbers)}"
+        made.append(Stack(folder, *sim_options, **options))
+        return made[-1]
+
+    yield make
+    for stack in made:
+        for program in (stack.gateway.program, stack.sim.program):
+            program.kill()
+        stack.gateway.http.close()
