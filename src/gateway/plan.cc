@@ -7,7 +7,6 @@
 
 namespace verbatim::gateway {
 
-using base::error;
 using base::ErrorKind;
 using base::invalid;
 using base::Result;

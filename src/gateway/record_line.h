@@ -10,7 +10,7 @@ namespace verbatim::gateway {
 struct RecordPlace {
   std::uint64_t turn_index =
       0;  // lines of the session before this one, failed ones counted: a gap shows
-  bool prefix_stable = true;  // the prompt extends the row of the line before
+  bool prefix_stable = true;  // the prompt extends the row of the last line that was written
   std::string checkpoint;     // folder of the tokenizer
 };
 

@@ -7,6 +7,18 @@ namespace verbatim::gateway {
 using base::Status;
 using base::Task;
 
+namespace {
+
+// Does the prompt of `turn` begin with the whole row of the turn `written`?
+bool extends(const trajectory::Turn& turn, std::uint64_t written) {
+  for (const auto* at = &turn; at->parent; at = at->parent.get()) {
+    if (at->parent->id == written) return at->parent_trim == 0;
+  }
+  return false;
+}
+
+}  // namespace
+
 Recorder::Recorder(base::Files& files, base::Worker& worker, std::string dir,
                    std::string checkpoint)
     : files_(files), worker_(worker), dir_(std::move(dir)), checkpoint_(std::move(checkpoint)) {}
@@ -24,18 +36,17 @@ Task<void> Recorder::committed(base::Executor& executor, trajectory::TurnPtr tur
     {
       std::lock_guard lock(mutex_);
       File& file = open_[turn->session_id];
-      const bool extends =
-          turn->parent && turn->parent->id == file.last_turn && turn->parent_trim == 0;
-      place.prefix_stable = file.lines == 0 || extends;
+      place.prefix_stable = !file.written || extends(*turn, *file.written);
       place.turn_index = file.lines++;
-      file.last_turn = turn->id;
     }
-    auto status = append(turn->session_id, record_line(turn, place));
-    if (!status.ok()) {
-      std::lock_guard lock(mutex_);
+    const bool written = append(turn->session_id, record_line(turn, place)).ok();
+    std::lock_guard lock(mutex_);
+    if (written) {
+      open_[turn->session_id].written = turn->id;
+    } else {
       ++failed_;
     }
-    return status.ok();
+    return written;
   });
 }
 

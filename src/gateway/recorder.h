@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "base/files.h"
@@ -30,8 +31,8 @@ class Recorder final : public CommitListener {
 
  private:
   struct File {
-    std::uint64_t lines = 0;
-    std::uint64_t last_turn = 0;
+    std::uint64_t lines = 0;               // failed ones counted
+    std::optional<std::uint64_t> written;  // the turn of the last line that is there
   };
   base::Status append(const std::string& session_id, std::string line);
 

@@ -59,6 +59,7 @@ Status check_tokens(const Tables& t) {
 
 Status check_tables(const Tables& t) {
   if (!is_hash_table(t.words) || !is_hash_table(t.merges)) return broken("size of a hash table");
+  if (!std::has_single_bit(t.pair_filter.size())) return broken("size of the filter");
   if (t.byte_pairs.size() != 65536 || t.byte_ids.size() != 256)
     return broken("sizes of byte tables");
   if (!all_below(t.byte_ids, t.vocab_size) || !all_below(t.merged, t.vocab_size))
@@ -132,6 +133,7 @@ Status Image::read(std::span<const std::byte> bytes) {
       .token_bytes = {texts.data(), texts.size()},
       .words = slots(layout::kWords),
       .merges = slots(layout::kMerges),
+      .pair_filter = slots(layout::kPairFilter),
       .merged = words(layout::kMerged),
       .byte_pairs = words(layout::kBytePairs),
       .byte_ids = words(layout::kByteIds)};

@@ -56,6 +56,7 @@ class Builder {
   std::unordered_map<std::string_view, TokenId> odd_words_;  // entries without a byte-level form
   std::vector<std::uint64_t> words_;
   std::vector<std::uint64_t> merges_;
+  std::vector<std::uint64_t> pair_filter_;
   std::vector<std::uint32_t> merged_;
   std::vector<std::uint32_t> byte_pairs_;
   std::vector<std::uint32_t> byte_ids_;
@@ -180,6 +181,8 @@ void Builder::insert_merge(TokenId left, TokenId right, std::uint32_t rank) {
   // Of a pair that is there twice the last rank counts, as in Hugging Face.
   while (merges_[slot] != kEmptySlot && merges_[slot] >> kRankBits != key) slot = (slot + 1) & mask;
   merges_[slot] = key << kRankBits | rank;
+  const std::uint64_t bit = filter_bit(pair_slot(key), pair_filter_.size());
+  pair_filter_[bit / 64] |= std::uint64_t{1} << bit % 64;
   if (texts_[left].size() == 1 && texts_[right].size() == 1) {
     const auto byte = [](std::string_view text) { return static_cast<std::uint8_t>(text[0]); };
     byte_pairs_[std::size_t{byte(texts_[left])} << 8 | byte(texts_[right])] = rank;
@@ -188,6 +191,8 @@ void Builder::insert_merge(TokenId left, TokenId right, std::uint32_t rank) {
 
 Status Builder::index_merges() {
   merges_.assign(table_size(definition_.merges.size()), kEmptySlot);
+  pair_filter_.assign(std::bit_ceil(definition_.merges.size() / 8 + 1),
+                      0);  // eight bits or more for each
   byte_pairs_.assign(65536, kNoRank);
   merged_.reserve(definition_.merges.size());
   std::string joined;
@@ -207,6 +212,7 @@ Status Builder::index_merges() {
 void Builder::mark_whole_words() {
   tables_.vocab_size = texts_.size();
   tables_.merges = merges_;
+  tables_.pair_filter = pair_filter_;
   tables_.merged = merged_;
   tables_.byte_pairs = byte_pairs_;
   tables_.byte_ids = byte_ids_;
@@ -251,6 +257,7 @@ std::vector<std::uint64_t> Builder::lay_out(const Fingerprint& source) const {
   parts[layout::kTokenBytes] = bytes_of(texts);
   parts[layout::kWords] = bytes_of(words_);
   parts[layout::kMerges] = bytes_of(merges_);
+  parts[layout::kPairFilter] = bytes_of(pair_filter_);
   parts[layout::kMerged] = bytes_of(merged_);
   parts[layout::kBytePairs] = bytes_of(byte_pairs_);
   parts[layout::kByteIds] = bytes_of(byte_ids_);

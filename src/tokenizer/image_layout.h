@@ -11,7 +11,7 @@ namespace verbatim::tokenizer::layout {
 
 // Raise it with every change of the layout, of hash.h, of the slot functions in tables.h and of how
 // a token's bytes are derived.
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::array<char, 8> kMagic = {'V', 'B', 'T', 'O', 'K', 'I', 'M', 'G'};
 inline constexpr std::size_t kAlignment = 64;
 
@@ -21,6 +21,7 @@ enum Section : std::size_t {
   kTokenBytes,
   kWords,
   kMerges,
+  kPairFilter,
   kMerged,
   kBytePairs,
   kByteIds,
@@ -47,7 +48,7 @@ struct Header {
   Fingerprint source{};
   Checksum checksum{};  // checksum_of()
   std::array<Range, kSections> sections{};
-  std::array<std::uint64_t, 6> reserved{};
+  std::array<std::uint64_t, 4> reserved{};
 };
 static_assert(sizeof(Header) % kAlignment == 0);
 

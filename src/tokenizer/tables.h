@@ -33,6 +33,8 @@ struct Tables {
   std::span<const std::uint64_t>
       words;  // open addressing; upper 42 bits of the hash, 22 bits of the id
   std::span<const std::uint64_t> merges;  // open addressing; left 22 bits, right 22, rank 20
+  std::span<const std::uint64_t>
+      pair_filter;  // one bit per hash of a pair, set for those that merge; a power of two
   std::span<const std::uint32_t> merged;  // id per rank
   std::span<const std::uint32_t>
       byte_pairs;  // rank per pair of bytes, first byte first; 65536 entries
@@ -45,6 +47,7 @@ struct Tables {
   [[nodiscard]] std::optional<TokenId> find_word(std::string_view word, std::uint64_t hash) const;
   // The rank of a merge, or kNoRank.
   [[nodiscard]] std::uint32_t rank_of(TokenId left, TokenId right) const;
+  [[nodiscard]] bool may_merge(std::uint64_t slot) const;
 };
 
 inline constexpr unsigned kIdBits = 22;
@@ -58,10 +61,24 @@ inline std::uint64_t pair_slot(std::uint64_t key) {
   return mixed ^ mixed >> 32;
 }
 
+// The bit of a pair in a filter of `words` words.
+inline std::uint64_t filter_bit(std::uint64_t slot, std::size_t words) {
+  return slot >> 20 & (words * 64 - 1);
+}
+
+// Two of three questions are about pairs that don't merge. The filter answers most of those, and
+// stays in a near cache, which the merges are too large for.
+inline bool Tables::may_merge(std::uint64_t slot) const {
+  const std::uint64_t bit = filter_bit(slot, pair_filter.size());
+  return (pair_filter[bit / 64] >> bit % 64 & 1) != 0;
+}
+
 inline std::uint32_t Tables::rank_of(TokenId left, TokenId right) const {
   const std::uint64_t mask = merges.size() - 1;
   const std::uint64_t key = pair_key(left, right);
-  for (std::uint64_t slot = pair_slot(key) & mask;; slot = (slot + 1) & mask) {
+  const std::uint64_t first = pair_slot(key);
+  if (!may_merge(first)) return kNoRank;
+  for (std::uint64_t slot = first & mask;; slot = (slot + 1) & mask) {
     const std::uint64_t entry = merges[slot];
     if (entry >> kRankBits == key)
       return static_cast<std::uint32_t>(entry & ((1U << kRankBits) - 1));

@@ -71,6 +71,10 @@ std::string entry(std::string_view list, std::uint64_t at) {
   return std::string(list) + "[" + std::to_string(at) + "]";
 }
 
+bool is_id(const Value& value, TokenId id) {
+  return value.is_number() && value.written_as_integer() && value.integer() == id;
+}
+
 std::optional<std::uint64_t> count_of(const Value& value) {
   if (!value.is_number() || !value.written_as_integer()) return std::nullopt;
   const auto number = value.integer();

@@ -21,6 +21,8 @@ std::string found(const json::Value& value);
 // "output_ids[3]".
 std::string entry(std::string_view list, std::uint64_t at);
 
+// Written as an integer, and this one.
+bool is_id(const json::Value& value, TokenId id);
 // A number written as an integer, not negative.
 std::optional<std::uint64_t> count_of(const json::Value& value);
 

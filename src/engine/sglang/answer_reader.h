@@ -9,6 +9,7 @@
 
 #include "engine/engine.h"
 #include "engine/sglang/answer_fields.h"
+#include "engine/sglang/repeated.h"
 #include "json/value.h"
 
 namespace verbatim::engine::sglang {
@@ -37,7 +38,7 @@ struct Sent {
 //
 // Errors are kEngine; they name the field, what was found and what was expected (code
 // "malformed_answer"), or what the engine reported (code "engine_error", "engine_abort"). After an
-// error the reader is not used again. Pure; memory: the ids and the last object.
+// error the reader is not used again. Pure; memory: what was read, once as values and once as text.
 class AnswerReader {
  public:
   explicit AnswerReader(Sent sent);
@@ -47,44 +48,59 @@ class AnswerReader {
   // Called behind the last object: the proved end.
   base::Result<TokenEnd> finish();
   // The engine has nothing more to do: it gave a finish reason, or reported an error.
-  [[nodiscard]] bool engine_is_done() const { return engine_is_done_; }
+  [[nodiscard]] bool engine_is_done() const { return state_.engine_is_done; }
 
  private:
+  using Cuts = RepeatedMembers::Cuts;
+  // What changes from event to event, but for the ids and logprobs.
+  struct State {
+    std::optional<Form> ids_form, logprobs_form, top_logprobs_form;
+    std::optional<EngineFinish> finish;
+    std::optional<std::uint64_t> cached_tokens;
+    std::vector<WeightSpan> weights;
+    bool engine_is_done = false;
+  };
   struct Lists {
     std::optional<json::Value> ids, logprobs, top_logprobs;
   };
+  // The new entries of a list: those behind the first `skip`. Entry i of the list is entry
+  // `cut` + i of the answer.
+  struct Window {
+    std::uint64_t skip = 0;
+    std::uint64_t cut = 0;
+  };
 
-  base::Status read(const json::Value& root, TokenChunk& chunk);
-  base::Status read_lists(const Lists& lists, const Counts& counts, TokenChunk& chunk);
+  base::Status read(std::string text, std::string_view event, const Cuts& cuts, TokenChunk& chunk);
+  base::Result<json::Value> check_envelope(const json::Value& root);
   base::Status read_meta(const json::Value& meta, const Counts& counts);
   base::Result<Counts> read_counts(const json::Value& meta) const;
   base::Status check_prompt(const json::Value& root, const json::Value& meta) const;
-  base::Status read_ids(const json::Value& list, const Counts& counts, TokenChunk& chunk);
-  base::Status read_logprobs(const json::Value& list, const Counts& counts, TokenChunk& chunk);
-  base::Status check_form(const json::Value& list, const Counts& counts,
-                          std::optional<Form> before) const;
-  // The first of its entries that is not what was read before; seen when all are.
+
+  base::Status read_lists(const Lists& lists, const Counts& counts, const Cuts& cuts,
+                          TokenChunk& chunk);
+  base::Status read_ids(const json::Value& list, const Counts& counts, bool is_cut,
+                        TokenChunk& chunk);
+  base::Status read_logprobs(const json::Value& list, const Counts& counts, bool is_cut,
+                             TokenChunk& chunk);
+  base::Status read_top_logprobs(const json::Value& list, const Counts& counts, bool is_cut,
+                                 TokenChunk& chunk);
+  base::Status check_repeated(const json::Value& list, const Counts& counts,
+                              std::optional<Form> before) const;
+  // How many of its first entries are what was read before.
   [[nodiscard]] std::uint64_t same_logprobs(const json::Value& list) const;
-  base::Status read_top_logprobs(const json::Value& list, const Counts& counts, TokenChunk& chunk);
   base::Result<TokenId> token_id(const json::Value& value, const char* list,
                                  std::uint64_t at) const;
-  void remember(const Lists& lists, const Counts& counts, const TokenChunk& chunk);
+  static base::Result<Window> window(const json::Value& list, const char* field,
+                                     const Counts& counts, bool is_cut, std::optional<Form>& form);
+  void remember(const json::Value& root, std::string_view event, const Cuts& cuts,
+                const TokenChunk& chunk);
 
   Sent sent_;
   std::uint64_t prompt_tokens_ = 0;
   TokenIds ids_;
   std::vector<double> logprobs_;
-  std::optional<json::Document> last_;
-  // Lists of last_ that hold everything so far, without their "]": what the next ones begin with.
-  std::string_view all_ids_;
-  std::string_view all_logprobs_;
-  std::optional<Form> ids_form_;
-  std::optional<Form> logprobs_form_;
-  std::optional<Form> top_logprobs_form_;
-  std::optional<EngineFinish> finish_;
-  std::optional<std::uint64_t> cached_tokens_;
-  std::vector<WeightSpan> weights_;
-  bool engine_is_done_ = false;
+  State state_;
+  RepeatedMembers repeated_;
 };
 
 }  // namespace verbatim::engine::sglang

@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "gtest/gtest.h"
+#include "json/dumps.h"
 #include "json/writer.h"
 
 namespace verbatim::engine::sglang {
@@ -111,7 +112,7 @@ TEST(AnswerReader, any_cut_into_events_and_both_forms_give_the_same_ids) {
   base::SeededRandom random(1);
   for (int round = 0; round < 2000; ++round) {
     Answer a;
-    const std::size_t n = random.below(40);
+    const std::size_t n = random.below(random.chance(100) ? 100 : 40);
     for (std::size_t i = 0; i < n; ++i) {
       a.ids.push_back(static_cast<TokenId>(random.below(random.chance(500) ? 3 : 1000)));
       a.logprobs.push_back(-static_cast<double>(random.below(1u << 20)) / 4096.0);
@@ -126,6 +127,7 @@ TEST(AnswerReader, any_cut_into_events_and_both_forms_give_the_same_ids) {
     while (at < n || events.empty()) {
       const std::size_t to = n == 0 ? 0 : std::min(n, at + random.below(6));
       events.push_back(event(a, at, to, forms, to == n ? kStop : "null"));
+      if (round % 2 == 0) events.back() = json::dumps(json::Document::parse(events.back())->root());
       at = to;
     }
     const Read got = read(events);
@@ -135,6 +137,50 @@ TEST(AnswerReader, any_cut_into_events_and_both_forms_give_the_same_ids) {
     EXPECT_EQ(got.end.completion_tokens, n);
     EXPECT_EQ(got.tops.size(), forms.has_tops ? n : 0);
   }
+}
+
+// The event with a second member of each name that repeats: it is always parsed whole.
+std::string never_cut(std::string event) {
+  event.pop_back();
+  return event + ",\"z\":{\"text\":\"\",\"output_ids\":[],\"output_token_logprobs\":[]," +
+         "\"output_top_logprobs\":[]}}";
+}
+
+TEST(AnswerReader, cutting_out_what_repeats_changes_nothing_not_even_for_broken_events) {
+  base::SeededRandom random(3);
+  int good = 0, bad = 0;
+  for (int round = 0; round < 3000; ++round) {
+    Answer a;
+    for (int i = 0; i < 60; ++i) {
+      a.ids.push_back(static_cast<TokenId>(random.below(random.chance(500) ? 3 : 1000)));
+      a.logprobs.push_back(-static_cast<double>(random.below(64)) / 8.0);
+    }
+    Forms forms;
+    forms.has_ids = !random.chance(200);
+    forms.has_tops = random.chance(300);
+    std::vector<std::string> cut, whole_events;
+    for (std::size_t at = 0; at < a.ids.size();) {
+      const std::size_t to = std::min(a.ids.size(), at + random.below(9));
+      cut.push_back(event(a, at, to, forms, to == a.ids.size() ? kStop : "null"));
+      at = to;
+    }
+    auto& broken = cut[random.below(cut.size())];
+    if (!random.chance(200)) {
+      constexpr std::string_view kBytes = "0123456789,[]{}\":-.e nul";
+      broken[random.below(broken.size() - 1)] = kBytes[random.below(kBytes.size())];
+    }
+    for (const auto& each : cut) whole_events.push_back(never_cut(each));
+    const Read got = read(cut), expected = read(whole_events);
+    ASSERT_EQ(got.error.has_value(), expected.error.has_value()) << "round " << round;
+    ASSERT_EQ(got.answer.ids, expected.answer.ids) << "round " << round;
+    ASSERT_EQ(got.answer.logprobs, expected.answer.logprobs) << "round " << round;
+    ASSERT_EQ(got.tops.size(), expected.tops.size()) << "round " << round;
+    ASSERT_EQ(got.error ? got.error->field : "", expected.error ? expected.error->field : "")
+        << "round " << round;
+    (got.error ? bad : good)++;
+  }
+  EXPECT_GT(good, 500);
+  EXPECT_GT(bad, 500);
 }
 
 TEST(AnswerReader, the_end_says_what_the_engine_said) {

@@ -313,6 +313,44 @@ TEST(SglangEngine, a_connection_closed_before_the_answer_is_not_tried_again) {
   EXPECT_EQ(scene.aborts.size(), 2u);  // it may have overtaken the request
 }
 
+// A server that answers its first request and closes the connection `after` the second one came.
+Outcome second_of_two(milliseconds after, int& calls) {
+  base::sim::SimWorld* world = nullptr;
+  Scene scene([&](const net::Request&, net::Responder& answer, base::CancelSignal&) -> Task<void> {
+    if (++calls == 2) {
+      co_await base::sleep_for(world->executor, after);
+      answer.fail();
+      co_return;
+    }
+    (void)answer.begin_stream(200, "text/event-stream");
+    (void)co_await answer.end(kFirst + kSecond + kDone);
+  });
+  world = &scene.world;
+  Outcome out;
+  scene.run([&](SglangEngine& engine) -> Task<void> {
+    co_await generate_into(engine, scene.request(), out);
+    co_await base::sleep_for(scene.world.executor, milliseconds(5));
+    out = {};
+    co_await generate_into(engine, scene.request(), out);
+  });
+  return out;
+}
+
+TEST(SglangEngine, a_kept_connection_that_was_closed_already_is_replaced) {
+  int calls = 0;
+  const Outcome out = second_of_two(milliseconds(0), calls);
+  EXPECT_FALSE(out.error);
+  EXPECT_EQ(calls, 3);
+}
+
+TEST(SglangEngine, a_request_that_a_kept_connection_may_have_carried_is_not_sent_again) {
+  int calls = 0;
+  const Outcome out = second_of_two(milliseconds(100), calls);
+  ASSERT_TRUE(out.error);
+  EXPECT_EQ(out.error->kind, ErrorKind::kEngine);
+  EXPECT_EQ(calls, 2);
+}
+
 TEST(SglangEngine, silence_before_and_within_the_answer_ends_in_time) {
   for (const std::string& piece : {std::string(), kFirst}) {
     base::sim::SimWorld* world = nullptr;

@@ -70,8 +70,8 @@ TEST(RequestBuilder, prints_long_prompts_in_any_pieces) {
   const auto body = json::Document::parse(generate_body(request));
   ASSERT_TRUE(body.ok());
   TokenIds read;
-  for (const auto& member : *body->root().find("input_ids"))
-    read.push_back(static_cast<TokenId>(*member.value.integer()));
+  const auto list = *body->root().find("input_ids");
+  for (const auto& member : list) read.push_back(static_cast<TokenId>(*member.value.integer()));
   EXPECT_EQ(read, ids);
 }
 
