@@ -44,7 +44,8 @@ Task<bool> Agent::create_session(std::string& id) {
     stage_.checks.plain("create", reply, {200});
     if (reply.status != 200) continue;
     const auto doc = json::Document::parse(reply.body);
-    const auto found = doc && doc->root().is_object() ? doc->root().get("session_id") : std::nullopt;
+    const auto found =
+        doc && doc->root().is_object() ? doc->root().get("session_id") : std::nullopt;
     stage_.findings.check(found && found->is_string(), "session shape", "session_id", reply.body);
     id = found->string();
     stage_.checks.created(id);

@@ -99,10 +99,10 @@ Task<void> ChatClient::read_refusal(Running& running) {
   const auto doc = json::Document::parse(*body);
   const auto error = doc && doc->root().is_object() ? doc->root().get("error") : std::nullopt;
   const auto message = error && error->is_object() ? error->get("message") : std::nullopt;
-  findings_.check(message && message->is_string(), "error shape",
-                  R"(status )" + std::to_string(running.outcome.status) +
-                      R"( with {"error":{"message":...}})",
-                  *body);
+  findings_.check(
+      message && message->is_string(), "error shape",
+      R"(status )" + std::to_string(running.outcome.status) + R"( with {"error":{"message":...}})",
+      *body);
   running.outcome.error = message->string();
   if (const auto code = error->get("code"); code && code->is_string())
     running.outcome.code = code->string();

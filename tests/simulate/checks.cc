@@ -38,8 +38,7 @@ void Checks::step(const std::string& what) {
 
 Checks::Look Checks::look() {
   Look look{setup_.ledger.changes, {}};
-  if (by_turn_.size() < kSmallStore || random_.below(kOneIn) == 0)
-    look.dump = setup_.store.dump();
+  if (by_turn_.size() < kSmallStore || random_.below(kOneIn) == 0) look.dump = setup_.store.dump();
   return look;
 }
 
@@ -112,8 +111,8 @@ bool Checks::hit_by_fault(const Asked& asked, const Outcome& outcome) {
   for (const sim::Served* entry : by_seed_[asked.seed]) {
     if (entry->fault_fired) return true;
   }
-  const bool failed = outcome.kind != Outcome::Kind::kAnswered &&
-                      outcome.kind != Outcome::Kind::kLeft;
+  const bool failed =
+      outcome.kind != Outcome::Kind::kAnswered && outcome.kind != Outcome::Kind::kLeft;
   return failed && outcome.status != 404 && !closing_;
 }
 
@@ -136,8 +135,8 @@ void Checks::check_refusal(const Asked& asked, const Outcome& outcome) {
   check(gateways || engines || in_stream, "statuses", "a status that a fault explains", found);
 }
 
-void Checks::refused(const std::string& name, const Reply& reply, int status,
-                     const std::string& id, const Look& before) {
+void Checks::refused(const std::string& name, const Reply& reply, int status, const std::string& id,
+                     const Look& before) {
   step(id + " " + name + ": " + std::to_string(reply.status));
   ++setup_.ledger.counts["wrong request: " + name];
   check(!setup_.ledger.requests[id].commit_began, "I3", name + " changes nothing", "a commit");
@@ -204,7 +203,8 @@ void Checks::check_store() {
     ++counts["recorded turns"];
     check(request.finished, "I9", "an agent behind each turn", "none behind that of " + id);
     if (request.kind == Outcome::Kind::kAnswered) continue;
-    const bool lost = request.kind == Outcome::Kind::kLeft || request.kind == Outcome::Kind::kBroken;
+    const bool lost =
+        request.kind == Outcome::Kind::kLeft || request.kind == Outcome::Kind::kBroken;
     check(lost, "I3", "no turn of " + id + ", which failed", "its turn");
     ++counts["recorded turns whose client was gone"];
   }

@@ -131,7 +131,8 @@ void go_on(Conversation& conversation, base::Random& random) {
     conversation.items.push_back({std::move(result)});
   }
   if (last.tool_calls.empty() || random.chance(50))
-    conversation.items.push_back({message_of(Role::kUser, some_words(random, 1 + random.below(8)))});
+    conversation.items.push_back(
+        {message_of(Role::kUser, some_words(random, 1 + random.below(8)))});
 }
 
 void edit(Conversation& conversation, base::Random& random) {

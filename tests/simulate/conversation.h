@@ -28,9 +28,9 @@ struct RequestShape {
   bool stream = false;
   bool usage = false;
   bool logprobs = false;
-  bool no_tools = false;      // tool_choice none
+  bool no_tools = false;  // tool_choice none
   bool no_thinking = false;
-  bool stops = false;         // a stop string
+  bool stops = false;            // a stop string
   std::uint64_t max_tokens = 0;  // 0: none
 };
 RequestShape some_shape(base::Random& random);

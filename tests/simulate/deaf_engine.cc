@@ -39,7 +39,8 @@ class DeafStream final : public TokenStream {
 Task<Result<std::unique_ptr<TokenStream>>> DeafEngine::generate(engine::TokenRequest request) {
   // The stream outlives the request: it gets a copy of the prompt.
   auto prompt = std::make_shared<engine::TokenIds>();
-  for (const auto& piece : request.prompt) prompt->insert(prompt->end(), piece.begin(), piece.end());
+  for (const auto& piece : request.prompt)
+    prompt->insert(prompt->end(), piece.begin(), piece.end());
   request.prompt.assign(1, *prompt);
   request.cancel = nullptr;
   auto stream = co_await inner_->generate(std::move(request));

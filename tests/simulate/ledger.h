@@ -19,20 +19,20 @@ struct Asked {
   std::int64_t seed = 0;   // of sampling: names the request at the engine
   std::string session;     // empty: stateless chat
   std::size_t messages = 0;
-  std::string parent;      // request id of the turn it continues; empty: a root
+  std::string parent;           // request id of the turn it continues; empty: a root
   bool may_start_over = false;  // its new messages may not be appendable
   bool stream = false;
-  std::string last_text;   // of its last message, where that is the user's
+  std::string last_text;  // of its last message, where that is the user's
 };
 
 // What the agent saw of the answer.
 struct Outcome {
   enum class Kind {
-    kAnswered,     // whole, with its terminal event
-    kRefused,      // an error status
-    kFailed,       // an error within the stream
-    kBroken,       // the connection did not carry it
-    kLeft,         // the agent went away first
+    kAnswered,  // whole, with its terminal event
+    kRefused,   // an error status
+    kFailed,    // an error within the stream
+    kBroken,    // the connection did not carry it
+    kLeft,      // the agent went away first
   };
   Kind kind = Kind::kBroken;
   int status = 0;
@@ -71,7 +71,9 @@ class Ledger {
     ++changes;
     sessions[id].deleted = true;
   }
-  void note_commit_began(const std::string& request_id) { requests[request_id].commit_began = true; }
+  void note_commit_began(const std::string& request_id) {
+    requests[request_id].commit_began = true;
+  }
   void note_commit(const store::TurnPtr& turn) {
     ++changes;
     auto& session = sessions[turn->session_id];

@@ -13,7 +13,8 @@ int main(int argc, char** argv) {
       "seeds, with faults everywhere; checks what docs/design.md 1 promises"};
   Settings settings;
   program.add_option("--seeds", settings.seeds, "worlds")->capture_default_str();
-  program.add_option("--first-seed", settings.first_seed, "seed of the first")->capture_default_str();
+  program.add_option("--first-seed", settings.first_seed, "seed of the first")
+      ->capture_default_str();
   program.add_option("--turns", settings.turns, "requests for a turn, over all worlds")
       ->capture_default_str();
   std::optional<std::uint64_t> trace;

@@ -62,9 +62,11 @@ void Checks::records(base::Files& files, const std::string& dir, std::uint64_t f
     check_record_file(name, *text);
   }
   std::uint64_t missing = 0;
-  for (const auto& [id, session] : setup_.ledger.sessions) missing += session.turns.size() - lines_[id];
+  for (const auto& [id, session] : setup_.ledger.sessions)
+    missing += session.turns.size() - lines_[id];
   check(missing == failed_lines, "records",
-        std::to_string(failed_lines) + " lines missing, as many as failed", std::to_string(missing));
+        std::to_string(failed_lines) + " lines missing, as many as failed",
+        std::to_string(missing));
 }
 
 void Checks::check_record_file(const std::string& name, const std::string& text) {

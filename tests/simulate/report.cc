@@ -32,12 +32,14 @@ class Printer final : public Findings {
   }
   [[noreturn]] void fail(std::string_view invariant, const std::string& expected,
                          const std::string& found) override {
-    std::printf("simulate: seed %llu, step %llu: %.*s does not hold\n  expected: %s\n  found:    %s\n",
-                ull(seed_), ull(steps_), static_cast<int>(invariant.size()), invariant.data(),
-                expected.c_str(), found.c_str());
-    std::printf("  again:    build/release/tests/simulate --trace-seed %llu --seeds 1 --turns %llu%s%s\n",
-                ull(seed_), ull(settings_.turns_per_seed()),
-                settings_.broken_name.empty() ? "" : " --break ", settings_.broken_name.c_str());
+    std::printf(
+        "simulate: seed %llu, step %llu: %.*s does not hold\n  expected: %s\n  found:    %s\n",
+        ull(seed_), ull(steps_), static_cast<int>(invariant.size()), invariant.data(),
+        expected.c_str(), found.c_str());
+    std::printf(
+        "  again:    build/release/tests/simulate --trace-seed %llu --seeds 1 --turns %llu%s%s\n",
+        ull(seed_), ull(settings_.turns_per_seed()),
+        settings_.broken_name.empty() ? "" : " --break ", settings_.broken_name.c_str());
     std::fflush(stdout);
     std::_Exit(1);
   }
@@ -105,8 +107,9 @@ int run_seeds(const SharedModel& model, const Settings& settings) {
       "(%.1f %%); %.1f s, %.0f turns/s, %llu jobs\n",
       Printer::ull(turns), Printer::ull(settings.seeds), Printer::ull(counts["recorded turns"]),
       Printer::ull(counts["turns hit by a fault"]),
-      turns == 0 ? 0.0 : 100.0 * static_cast<double>(counts["turns hit by a fault"]) /
-                             static_cast<double>(turns),
+      turns == 0 ? 0.0
+                 : 100.0 * static_cast<double>(counts["turns hit by a fault"]) /
+                       static_cast<double>(turns),
       seconds, static_cast<double>(turns) / seconds, Printer::ull(jobs));
   return 0;
 }

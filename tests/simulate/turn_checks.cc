@@ -58,7 +58,8 @@ std::string place_of(const Turn& turn) {
 }
 
 std::string shown(const Message& message) {
-  std::string out = "text \"" + message.text + "\" reasoning \"" + message.reasoning.value_or("") + "\"";
+  std::string out =
+      "text \"" + message.text + "\" reasoning \"" + message.reasoning.value_or("") + "\"";
   for (const auto& call : message.tool_calls)
     out += " call " + call.id + " " + call.name + " " + call.arguments;
   return out;
@@ -107,8 +108,8 @@ const Served* Checks::served_as(const Turn& turn, const TokenIds& prompt) {
 
 // What the engine served under a seed, for messages.
 std::string Checks::served_with(std::int64_t seed) {
-  std::string out = std::to_string(by_seed_[seed].size()) + " generations of seed " +
-                    std::to_string(seed);
+  std::string out =
+      std::to_string(by_seed_[seed].size()) + " generations of seed " + std::to_string(seed);
   for (const Served* entry : by_seed_[seed]) {
     out += "; prompt " + std::to_string(entry->prompt.size()) + " ids, sent " +
            std::to_string(entry->sent) + " of " + std::to_string(entry->ids.size()) +
@@ -146,10 +147,11 @@ void Checks::check_exact(const Turn& turn, const TokenIds& prompt) {
         "I6", "a logprob for each id of " + which, std::to_string(turn.logprobs.size()));
   const Served* served = served_as(turn, prompt);
   if (served == nullptr) {
-    setup_.findings.fail("I4", "the prompt (" + std::to_string(prompt.size()) + " ids) and the " +
-                                   std::to_string(turn.completion.size()) + " + " +
-                                   std::to_string(turn.discarded.size()) + " sampled ids of " +
-                                   which + " as at the engine",
+    setup_.findings.fail("I4",
+                         "the prompt (" + std::to_string(prompt.size()) + " ids) and the " +
+                             std::to_string(turn.completion.size()) + " + " +
+                             std::to_string(turn.discarded.size()) + " sampled ids of " + which +
+                             " as at the engine",
                          served_with(asked.seed));
   }
   const auto logprobs = joined(turn.logprobs, turn.discarded_logprobs);

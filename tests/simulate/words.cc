@@ -12,9 +12,9 @@ namespace verbatim::simulate {
 namespace {
 
 constexpr std::array<std::string_view, 24> kWords = {
-    "the",   "weather",  "in",     "Rome",       "is",     "fine",     "list",      "files",
-    "42",    "3.14",     "naïve",  "Größe",      "北京",   "🙂",       "👩‍🚀",        "\"quoted\"",
-    "a\\b",  "new\nline", "tab\tx", "<|im_end|>", "<think>", "</think>", "<tool_call>", "don't"};
+    "the",  "weather",   "in",     "Rome",       "is",      "fine",     "list",        "files",
+    "42",   "3.14",      "naïve",  "Größe",      "北京",    "🙂",       "👩‍🚀", "\"quoted\"",
+    "a\\b", "new\nline", "tab\tx", "<|im_end|>", "<think>", "</think>", "<tool_call>", "don't"};
 
 // The tokens that only callers spell; the model would mean them.
 constexpr std::size_t kHarmless = 19;

@@ -63,8 +63,7 @@ sim::SimOptions engine_options(const SharedModel& model, const Profile& profile,
 
 class World {
  public:
-  World(const SharedModel& model, std::uint64_t seed, const Settings& settings,
-        Findings& findings);
+  World(const SharedModel& model, std::uint64_t seed, const Settings& settings, Findings& findings);
   Run run();
 
  private:
@@ -89,7 +88,7 @@ class World {
   base::Runtime agent_runtime_;
   Ledger ledger_;
   store::MemoryStore memory_;
-  BrokenStore store_;  // as the checks see it
+  BrokenStore store_;      // as the checks see it
   FaultyStore far_store_;  // as the gateway sees it
   std::unique_ptr<gateway::Model> model_;
   sim::SimEngine engine_;

@@ -9,8 +9,8 @@ namespace verbatim::simulate {
 
 // What one seed's run came to.
 struct Run {
-  std::uint64_t trace = 0;      // equal exactly when the same jobs ran in the same order
-  std::size_t store_hash = 0;   // of the store's dump
+  std::uint64_t trace = 0;     // equal exactly when the same jobs ran in the same order
+  std::size_t store_hash = 0;  // of the store's dump
   std::uint64_t jobs = 0;
   Counts counts;
   Counts faults;  // by kind
