@@ -8,7 +8,7 @@ set -euo pipefail
 build="g++ cmake ninja-build make ccache mold git libboost1.81-dev libssl-dev libsimdjson-dev libspdlog-dev libfmt-dev
   libcli11-dev node-llhttp libgtest-dev"
 lint="clang-format-19 clang-tidy-19 shellcheck python3"
-test="python3 python3-venv ca-certificates"
+test="python3 python3-venv ca-certificates curl"
 sanitize="clang-19 libclang-rt-19-dev llvm-19"
 fuzz="$sanitize libfuzzer-19-dev"
 bench="libbenchmark-dev nginx-light wrk"

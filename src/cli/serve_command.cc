@@ -41,6 +41,7 @@ struct Part {
   std::unique_ptr<base::Network> network;
   base::Runtime runtime;
   std::unique_ptr<api::Instance> instance;
+  base::CancelSignal stop_learning;
 };
 
 std::unique_ptr<engine::Engine> make_engine(const ServeOptions& options,
@@ -53,14 +54,17 @@ std::unique_ptr<engine::Engine> make_engine(const ServeOptions& options,
   return std::make_unique<engine::sglang::SglangEngine>(runtime, std::move(engine));
 }
 
-// Until the engine has answered once; it may start after the gateway.
-Task<void> learn(Part& part, const ServeOptions& options, gateway::Model& model,
-                 base::CancelSignal& stop) {
-  bool told = false;
-  while (!stop.fired()) {
+enum class Talk { kTell, kQuiet };
+
+// Until the engine has answered once; it may start after the gateway. Each part asks for itself:
+// what an engine says of itself decides how its streams are read.
+Task<void> learn(Part& part, const ServeOptions& options, gateway::Model& model, Talk talk) {
+  bool told = talk == Talk::kQuiet;
+  while (!part.stop_learning.fired()) {
     const auto probe = co_await part.instance->learn(part.runtime.clock().now() + kProbeTimeout);
     if (probe) {
       if (options.max_model_len != 0) model.max_model_len.store(options.max_model_len);
+      if (talk == Talk::kQuiet) co_return;
       std::fprintf(stderr, "verbatim: engine %s answers%s%s, context %llu tokens\n",
                    options.engine.c_str(), probe->engine_version.empty() ? "" : ", version ",
                    probe->engine_version.c_str(),
@@ -119,16 +123,22 @@ class Serving {
 
   void run() {
     model_->max_model_len.store(options_.max_model_len);
-    base::spawn(learn(*parts_[0], options_, *model_, stop_learning_));
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      loops_[i].post([this, i] {
+        base::spawn(learn(*parts_[i], options_, *model_, i == 0 ? Talk::kTell : Talk::kQuiet));
+      });
+    }
     loops_[0].on_terminate([this](int) { stop(); });
     loops_.run();
   }
 
  private:
   void stop() {
-    stop_learning_.fire("shutting down");
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      loops_[i].post([this, i] { base::spawn(shut_down(*parts_[i], loops_[i])); });
+      loops_[i].post([this, i] {
+        parts_[i]->stop_learning.fire("shutting down");
+        base::spawn(shut_down(*parts_[i], loops_[i]));
+      });
     }
   }
 
@@ -138,7 +148,6 @@ class Serving {
   std::unique_ptr<base::Files> files_ = base::system_files();
   store::MemoryStore store_;
   gateway::RunningTurns running_;
-  base::CancelSignal stop_learning_;
   net::LoopThreads loops_;
   std::vector<std::unique_ptr<Part>> parts_;
   std::unique_ptr<base::Worker> worker_ = base::thread_worker("files");

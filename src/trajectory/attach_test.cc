@@ -1,7 +1,10 @@
 #include "trajectory/attach.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
+#include "base/random.h"
 #include "trajectory/equality.h"
 
 namespace verbatim::trajectory {
@@ -117,6 +120,63 @@ TEST(Place, prefers_the_answer_that_is_the_same_to_the_letter) {
   const auto spaced = recorded.add(nullptr, {kUser}, make(Role::kAssistant, "same "));
   recorded.add(nullptr, {kUser}, make(Role::kAssistant, "same"));
   EXPECT_EQ(recorded.place({kUser, make(Role::kAssistant, "same "), kMore}).parent, spaced);
+}
+
+TEST(Continues, asks_for_the_history_to_the_letter) {
+  Recorded recorded;
+  Message answer = make(Role::kAssistant, "a", "hm");
+  answer.tool_calls.push_back({"id1", "look", R"({"k":1})"});
+  const auto turn = recorded.add(nullptr, {kUser}, answer);
+  const auto sends = [&](auto change) {
+    Message echoed = answer;
+    change(echoed);
+    return continues(turn, std::vector<Message>{kUser, echoed, kMore});
+  };
+  EXPECT_TRUE(sends([](Message&) {}));
+  EXPECT_TRUE(sends([](Message& m) { m.reasoning.reset(); }));
+  EXPECT_TRUE(sends([](Message& m) { m.tool_calls[0].id = "other"; }));
+  EXPECT_FALSE(sends([](Message& m) { m.reasoning = "else"; }));
+  EXPECT_FALSE(sends([](Message& m) { m.text += " "; }));
+  EXPECT_FALSE(sends([](Message& m) { m.name = "bob"; }));
+  EXPECT_FALSE(sends([](Message& m) { m.tool_calls[0].arguments = R"({"k": 1})"; }));
+  EXPECT_FALSE(sends([](Message& m) { m.tool_calls.clear(); }));
+  EXPECT_FALSE(continues(turn, std::vector<Message>{make(Role::kUser, "v"), answer, kMore}));
+  EXPECT_FALSE(continues(turn, std::vector<Message>{kUser, answer}));
+  EXPECT_FALSE(continues(
+      turn, std::vector<Message>{kUser, answer, kMore, make(Role::kAssistant, "b"), kMore}))
+      << "another answer follows: a deeper turn may fit";
+}
+
+// The short cut may only be taken where the long way would arrive at the same turn.
+TEST(Continues, chooses_what_place_chooses) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    base::SeededRandom random(seed);
+    Recorded recorded;
+    std::vector<TurnPtr> turns;
+    const auto word = [&] { return std::string(1, static_cast<char>('a' + random.below(2))); };
+    for (int i = 0; i < 12; ++i) {
+      const TurnPtr parent =
+          turns.empty() || random.chance(200) ? nullptr : turns[random.below(turns.size())];
+      Message answer = make(Role::kAssistant, word(), random.chance(500) ? word() : "");
+      turns.push_back(recorded.add(parent, {make(Role::kUser, word())}, answer));
+    }
+    for (int i = 0; i < 30; ++i) {
+      auto messages = messages_of(turns[random.below(turns.size())]);
+      for (auto& message : messages) {
+        if (random.chance(300)) message.reasoning.reset();
+        if (random.chance(30)) message.text = word();
+      }
+      messages.push_back(kMore);
+      const auto placed = recorded.place(messages);
+      const auto& newest = turns.back();
+      const auto twins = std::count_if(turns.begin(), turns.end(), [&](const auto& turn) {
+        return turn->digest == newest->digest;
+      });
+      if (twins == 1 && continues(newest, messages)) {
+        EXPECT_EQ(placed.parent, newest) << "seed " << seed;
+      }
+    }
+  }
 }
 
 TEST(Turn, frees_a_long_line_of_parents) {

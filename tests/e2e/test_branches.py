@@ -1,5 +1,6 @@
 """Where a request attaches when a client changes its history: nothing that was sampled is lost, and nothing wrong is continued."""
 import copy
+import subprocess
 import threading
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from agent import TOOLS, written_anew
 from dialogue import GREETING, Dialogue, error_of, user
 from faults import request_for
+from programs import BINARY
 from records import check_prefix, check_record, check_segments, tokenizer
 
 TOOL_QUESTION = "What is the weather in Rome?"
@@ -182,6 +184,8 @@ def test_a_turn_cut_by_length_is_closed_when_it_is_continued(dialogue):
     assert line["spans"][0] == {"count": 1, "source": "close"}, line["spans"][:2]
     view = dialogue.gateway.http.get(f"/sessions/{dialogue.session}").json()
     assert view["metadata"]["tree"]["nodes"][0]["truncated"] is True
+    audit = subprocess.run([BINARY, "audit", "--record-dir", dialogue.gateway.records, "--session", dialogue.session], capture_output=True, text=True)
+    assert audit.returncode == 0 and "2 turns proved, 0 failed" in audit.stdout, audit.stdout
 
 
 def test_a_turn_cut_within_reasoning_is_closed_when_it_is_continued(dialogue):
@@ -219,20 +223,31 @@ def test_an_answer_of_calls_alone_has_no_content(dialogue):
     assert choice["message"]["tool_calls"][0]["function"]["name"] == "get_weather"
 
 
-def test_arguments_that_are_not_json_are_only_taken_from_a_recorded_turn(dialogue):
+def test_arguments_that_are_not_json_are_refused(dialogue):
     history = [user("Hi"), {"role": "assistant", "content": None, "tool_calls": [
         {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"cut": '}}]}, {"role": "tool", "tool_call_id": "c", "content": "x"}]
+    before = dialogue.snapshot()
     answer = dialogue.send({"messages": history, "tools": TOOLS})
-    # A template that prints arguments as they are takes them; one that needs their value can't.
-    assert answer.status_code in (200, 400), answer.text
-    if answer.status_code == 400:
-        assert "arguments" in error_of(answer)["message"]
+    assert answer.status_code == 400
+    assert error_of(answer)["param"] == "messages[1].tool_calls[0].function.arguments"
+    assert dialogue.snapshot() == before
+
+
+def test_a_call_cut_anywhere_can_be_continued(gateway):
+    for count in range(1, 36, 3):
+        dialogue = Dialogue(gateway)
+        dialogue.messages.append(user(request_for("call only")))
+        choice = dialogue.send(dialogue.body(tools=TOOLS, max_tokens=count)).json()["choices"][0]
+        calls = choice["message"].get("tool_calls") or []
+        more = [{"role": "tool", "tool_call_id": call["id"], "content": "sunny"} for call in calls] or [user("Go on")]
+        line = go_on(dialogue, [*dialogue.messages, choice["message"], *more], tools=TOOLS)
+        assert continues(line, dialogue.lines()[0]), f"cut after {count} ids: {choice}"
 
 
 def test_other_tools_are_a_new_root(gateway):
     dialogue = with_tools(gateway)
     line = go_on(dialogue, dialogue.messages, tools=TOOLS[:1])
-    assert line["attach"]["kind"] == "root"
+    assert (line["attach"]["kind"], line["attach"]["reason"]) == ("root", "tools")
 
 
 def test_nothing_new_is_refused(dialogue):

@@ -4,11 +4,11 @@ import os
 import re
 import subprocess
 
-from programs import BINARY
+from programs import BINARY, ROOT
 
 
 def run(*arguments, **environment) -> subprocess.CompletedProcess:
-    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, timeout=60, env={**os.environ, **environment})
+    return subprocess.run([BINARY, *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, timeout=60, env={**os.environ, **environment})
 
 
 def test_the_demo_proves_four_turns_and_cleans_up(tmp_path):

@@ -32,7 +32,7 @@ def test_a_client_that_hangs_up_stops_the_engine_and_leaves_nothing(stack, strea
     wire = begin(stack, dialogue, text, stream=stream)
     until(lambda: running(stack) == 1, "the engine samples")
     if stream and "slow" in text:
-        wire._until(b'"content":"slow')
+        wire._until(b'"delta":{"content":"')
     wire.socket.close()
     until(lambda: running(stack) == 0, "the engine was told to stop", seconds=3)
     stats = stack.sim.stats()

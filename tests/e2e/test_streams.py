@@ -57,6 +57,15 @@ def test_streamed_whole_and_cut_answers_fold_to_the_same(make_stack, engine):
         assert all(each == recorded[0] for each in recorded), "the same seed gave other ids"
 
 
+@pytest.mark.parametrize("name", ["call only", "reasoning"])
+def test_an_answer_cut_at_any_id_folds_to_the_same(gateway, name):
+    for count in range(1, 36):
+        body = {"messages": [user(request_for(name))], "tools": TOOLS, "max_tokens": count, "seed": count}
+        choice = Dialogue(gateway).send(body).json()["choices"][0]
+        turn = put_together(sse(Dialogue(gateway).send(body | {"stream": True}).content))
+        assert essence(turn.content, turn.reasoning, turn.calls, turn.finish) == of_message(choice["message"], choice["finish_reason"]), count
+
+
 def test_characters_are_never_cut_between_events(gateway):
     dialogue = Dialogue(gateway)
     answer = dialogue.send({"messages": [user(QUESTIONS["many bytes to a character"][0])], "stream": True})
