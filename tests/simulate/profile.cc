@@ -8,9 +8,9 @@ namespace {
 // So that each kind of fault fires more than a thousand times in 100,000 turns.
 constexpr unsigned kEngineFault = 16;
 constexpr unsigned kStoreFault = 24;
-constexpr unsigned kDiskFault = 32;
+constexpr unsigned kDiskFault = 36;
 constexpr unsigned kAgentLinkFault = 70;
-constexpr unsigned kEngineLinkFault = 40;
+constexpr unsigned kEngineLinkFault = 60;
 
 base::sim::SimNetworkOptions link(base::Random& random) {
   base::sim::SimNetworkOptions link;
@@ -46,6 +46,9 @@ Profile profile_of(std::uint64_t seed) {
   profile.files.fail_open = kDiskFault;
   for (std::size_t i = 0; i < sim::kFaults; ++i)
     profile.engine.set(static_cast<sim::Fault>(i), kEngineFault);
+  // These need an answer that ends with a stop id.
+  for (const auto fault : {sim::Fault::kIdsPastStop, sim::Fault::kTrimmedStop})
+    profile.engine.set(fault, 3 * kEngineFault / 2);
   // Byte by byte: only where events are few.
   const unsigned by_bytes = profile.ids_per_event < 3 ? 0 : 3 * kEngineFault / 2;
   profile.engine.set(sim::Fault::kSplitBytes, by_bytes).set(sim::Fault::kSlowBody, by_bytes);

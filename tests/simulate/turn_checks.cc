@@ -163,6 +163,8 @@ void Checks::check_exact(const Turn& turn, const TokenIds& prompt) {
         which);
   check(turn.discarded.empty() || served->fault == Fault::kIdsPastStop, "I4",
         "all sampled ids kept in " + which, std::to_string(turn.discarded.size()) + " discarded");
+  check(turn.weight_versions.size() == 1 && turn.weight_versions[0].version == served->weights,
+        "I4", which + " with the weights " + served->weights, "others");
   check(turn.row_size == prompt.size() + turn.completion.size(), "I4",
         "row size " + std::to_string(prompt.size() + turn.completion.size()),
         std::to_string(turn.row_size));
