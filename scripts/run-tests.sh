@@ -30,6 +30,8 @@ steps=(
   "session   slow        check_session"
   "api       slow        check_api"
   "e2e       slow        $python -m pytest -q tests/e2e"
+  "simulate  slow        $build/tests/simulate --seeds 20 --turns 5000 --quiet"
+  "broken    slow        check_broken"
   "tidy      lint        check_tidy"
 )
 
@@ -47,6 +49,15 @@ check_python() {
   # Compiles without leaving __pycache__ behind.
   python3 -W error -c 'import pathlib, sys
 for name in sys.argv[1:]: compile(pathlib.Path(name).read_bytes(), name, "exec")' "${files[@]}"
+}
+# The simulation finds each of its deliberate bugs, by the invariant it breaks.
+check_broken() {
+  local broken found
+  for broken in commit-after-answer:I9 lost-version:I8 wrong-logprob:I4 stale-parent:I4 no-abort:abort; do
+    found=$("$build/tests/simulate" --seeds 20 --turns 5000 --break "${broken%%:*}") && echo "$broken was not found" && return 1
+    printf '%s: %s\n' "${broken%%:*}" "$(head -1 <<<"$found")"
+    [[ $found == *": ${broken#*:} does not hold"* ]] || { echo "expected: ${broken#*:} does not hold" && return 1; }
+  done
 }
 check_splice() {
   local model policy

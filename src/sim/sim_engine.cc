@@ -101,6 +101,7 @@ Served* SimEngine::Impl::log(const GenerateCall& call, const Plan& plan) {
   entry.prompt = call.prompt;
   entry.ids = plan.done.ids;
   entry.logprobs = plan.done.logprobs;
+  entry.weights = plan.weight_version.value_or(options.weight_version);
   entry.fault = plan.fault;
   entry.fault_fired = plan.fault == Fault::kIdsPastStop;
   return &entry;

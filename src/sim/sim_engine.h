@@ -58,6 +58,7 @@ struct Served {
   std::vector<double> logprobs;  // one per id
   std::size_t sent = 0;
   bool whole = false;          // the last event, or the whole body, was among it
+  std::string weights;         // the version named in the answer
   std::optional<Fault> fault;  // that was to strike
   bool fault_fired = false;
   bool stopped = false;  // aborted, by id or because the client hung up

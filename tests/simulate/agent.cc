@@ -113,6 +113,8 @@ Task<void> Agent::turn_into(const Conversation& conversation, Result& into) {
   post.on_terminal = [this, &into](const protocol::ChatResult& result) {
     stage_.checks.terminal(into.asked, result);
   };
+  if (stage_.findings.tracing())
+    stage_.findings.trace("  " + into.asked.request_id + " asks " + post.target + " " + post.body);
   stage_.checks.begins(into.asked);
   const auto before = stage_.checks.look();
   into.outcome = co_await client_.chat(post);

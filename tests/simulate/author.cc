@@ -37,6 +37,7 @@ sim::Reply some_reply(base::Random& random) {
     reply.delay = std::chrono::milliseconds(random.below(random.chance(50) ? 3000 : 30));
   if (random.chance(300))
     reply.token_delay = std::chrono::milliseconds(1 + random.below(random.chance(150) ? 60 : 6));
+  reply.weight_version = "step-" + std::to_string(random.below(5));
   return reply;
 }
 

@@ -88,6 +88,7 @@ class Checks {
                     std::map<std::uint64_t, bool>& indexes);
   [[nodiscard]] bool in_store(const store::Turn& turn) const;
   [[nodiscard]] const sim::Served* served_as(const store::Turn& turn, const Ids& prompt);
+  [[nodiscard]] bool diverged(const store::Turn& turn) const;
   [[nodiscard]] std::string served_with(std::int64_t seed);
   [[nodiscard]] bool engine_fault(std::int64_t seed, sim::Fault fault);
   void index_served();

@@ -11,9 +11,14 @@ using message::Role;
 
 namespace {
 
-constexpr std::string_view kTools =
-    R"([{"type":"function","function":{"name":"weather","description":"The weather of a city.",)"
-    R"("parameters":{"type":"object","properties":{"city":{"type":"string"}}}}}])";
+std::string tools_json(unsigned edition) {
+  Writer w;
+  w.begin_array().begin_object().field("type", "function").key("function").begin_object();
+  w.field("name", "weather").field("description", "Weather, edition " + std::to_string(edition));
+  w.key("parameters").raw(R"({"type":"object","properties":{"city":{"type":"string"}}})");
+  w.end_object().end_object().end_array();
+  return w.take();
+}
 
 Message message_of(Role role, std::string text) {
   Message message;
@@ -115,7 +120,7 @@ RequestShape some_shape(base::Random& random) {
 }
 
 void open(Conversation& conversation, base::Random& random, const std::string& unique) {
-  conversation.tools = random.chance(600);
+  conversation.tools = random.chance(600) ? 1 : 0;
   if (random.chance(500))
     conversation.items.push_back({message_of(Role::kSystem, "You help. " + some_words(random, 3))});
   conversation.items.push_back(
@@ -136,6 +141,12 @@ void go_on(Conversation& conversation, base::Random& random) {
 }
 
 void edit(Conversation& conversation, base::Random& random) {
+  if (random.chance(100)) {
+    // Tools it never had make another conversation.
+    conversation.tools = ++conversation.editions;
+    conversation.items.front().touched = true;
+    return;
+  }
   Item& item = conversation.items[random.below(conversation.items.size())];
   item.touched = true;
   if (item.message.reasoning && random.chance(400)) {
@@ -168,7 +179,7 @@ std::string spell(const Conversation& conversation, const RequestShape& shape, b
   w.begin_object().field("model", "toy").key("messages").begin_array();
   for (const auto& item : conversation.items) write_message(w, item.message, random);
   w.end_array();
-  if (conversation.tools) w.key("tools").raw(kTools);
+  if (conversation.tools > 0) w.key("tools").raw(tools_json(conversation.tools));
   w.field("seed", asked.seed);
   write_shape(w, shape, random);
   w.end_object();

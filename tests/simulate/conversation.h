@@ -18,8 +18,9 @@ struct Item {
 
 // An agent's own view of a conversation, and how it spells requests.
 struct Conversation {
-  std::string session;  // empty: stateless chat
-  bool tools = false;
+  std::string session;    // empty: stateless chat
+  unsigned tools = 0;     // edition of the list of tools; 0: none
+  unsigned editions = 1;  // so far
   std::vector<Item> items;
 };
 

@@ -12,6 +12,7 @@ namespace {
 // Calls that are rare fail more often, so that each kind is seen.
 constexpr unsigned kOften = 1;
 constexpr unsigned kSeldom = 8;
+constexpr unsigned kRarely = 16;
 }  // namespace
 
 Task<void> FaultyStore::pause() {
@@ -50,7 +51,7 @@ Task<Result<std::optional<store::SessionInfo>>> FaultyStore::session(std::string
 }
 
 Task<Status> FaultyStore::delete_session(std::string id) {
-  if (auto status = co_await before("delete_session", kSeldom); !status.ok()) co_return status;
+  if (auto status = co_await before("delete_session", kRarely); !status.ok()) co_return status;
   auto status = co_await inner_.delete_session(id);
   if (status.ok()) ledger_.note_deleted(id);
   co_await after();

@@ -35,7 +35,6 @@ int main(int argc, char** argv) {
     settings.broken = *broken;
   }
   if (trace) {
-    settings.turns = settings.turns_per_seed();
     settings.seeds = 1;
     settings.first_seed = *trace;
     settings.trace = true;

@@ -5,11 +5,12 @@
 namespace verbatim::simulate {
 namespace {
 
+// So that each kind of fault fires more than a thousand times in 100,000 turns.
 constexpr unsigned kEngineFault = 16;
-constexpr unsigned kStoreFault = 16;
-constexpr unsigned kDiskFault = 18;
-constexpr unsigned kConnectFault = 22;
-constexpr unsigned kConnectionFault = 28;
+constexpr unsigned kStoreFault = 24;
+constexpr unsigned kDiskFault = 36;
+constexpr unsigned kAgentLinkFault = 70;
+constexpr unsigned kEngineLinkFault = 60;
 
 base::sim::SimNetworkOptions link(base::Random& random) {
   base::sim::SimNetworkOptions link;
@@ -19,11 +20,11 @@ base::sim::SimNetworkOptions link(base::Random& random) {
   return link;
 }
 
-void break_link(base::sim::SimNetworkOptions& link, bool stalls) {
-  link.refuse = kConnectFault;
-  link.blackhole = kConnectFault;
-  link.cut = 2 * kConnectionFault;
-  if (stalls) link.stall = kConnectionFault;
+void break_link(base::sim::SimNetworkOptions& link, unsigned chance, bool stalls) {
+  link.refuse = chance;
+  link.blackhole = chance;
+  link.cut = 3 * chance / 2;  // one way or the other
+  if (stalls) link.stall = chance;
 }
 
 }  // namespace
@@ -45,13 +46,16 @@ Profile profile_of(std::uint64_t seed) {
   profile.files.fail_open = kDiskFault;
   for (std::size_t i = 0; i < sim::kFaults; ++i)
     profile.engine.set(static_cast<sim::Fault>(i), kEngineFault);
+  // These need an answer that ends with a stop id.
+  for (const auto fault : {sim::Fault::kIdsPastStop, sim::Fault::kTrimmedStop})
+    profile.engine.set(fault, 3 * kEngineFault / 2);
   // Byte by byte: only where events are few.
   const unsigned by_bytes = profile.ids_per_event < 3 ? 0 : 3 * kEngineFault / 2;
   profile.engine.set(sim::Fault::kSplitBytes, by_bytes).set(sim::Fault::kSlowBody, by_bytes);
   // On every third seed each client that leaves must be noticed at the engine.
   const bool strict = seed % 3 == 0;
-  break_link(profile.agent_link, !strict);
-  if (!strict) break_link(profile.engine_link, true);
+  break_link(profile.agent_link, kAgentLinkFault, !strict);
+  if (!strict) break_link(profile.engine_link, kEngineLinkFault, true);
   return profile;
 }
 

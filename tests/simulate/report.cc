@@ -1,8 +1,14 @@
 #include "simulate/report.h"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+
+#include <unistd.h>
 
 #include "simulate/world.h"
 
@@ -26,9 +32,19 @@ class Printer final : public Findings {
  public:
   explicit Printer(const Settings& settings) : settings_(settings) {}
 
-  void begin(std::uint64_t seed) {
+  void begin(std::uint64_t seed, std::uint64_t turns) {
     seed_ = seed;
     steps_ = 0;
+    again_ = "build/release/tests/simulate --trace-seed " + std::to_string(seed) + " --turns " +
+             std::to_string(turns);
+    if (!settings_.broken_name.empty()) again_ += " --break " + settings_.broken_name;
+    std::snprintf(running().data(), running().size(),
+                  "simulate: seed %llu crashed\n  again:    %s\n", ull(seed), again_.c_str());
+  }
+  // What to print should the process die; static, because signal handlers reach nothing else.
+  static std::array<char, 256>& running() {
+    static std::array<char, 256> text{};
+    return text;
   }
   [[noreturn]] void fail(std::string_view invariant, const std::string& expected,
                          const std::string& found) override {
@@ -36,10 +52,7 @@ class Printer final : public Findings {
         "simulate: seed %llu, step %llu: %.*s does not hold\n  expected: %s\n  found:    %s\n",
         ull(seed_), ull(steps_), static_cast<int>(invariant.size()), invariant.data(),
         expected.c_str(), found.c_str());
-    std::printf(
-        "  again:    build/release/tests/simulate --trace-seed %llu --seeds 1 --turns %llu%s%s\n",
-        ull(seed_), ull(settings_.turns_per_seed()),
-        settings_.broken_name.empty() ? "" : " --break ", settings_.broken_name.c_str());
+    std::printf("  again:    %s\n", again_.c_str());
     std::fflush(stdout);
     std::_Exit(1);
   }
@@ -53,6 +66,7 @@ class Printer final : public Findings {
 
  private:
   const Settings& settings_;
+  std::string again_;  // the command that shows the seed of now
   std::uint64_t seed_ = 0;
   std::uint64_t steps_ = 0;
 };
@@ -75,6 +89,12 @@ std::uint64_t sum_of(const Counts& counts, std::string_view prefix) {
   return sum;
 }
 
+void say_what_crashed(int signal) {
+  (void)!write(STDERR_FILENO, Printer::running().data(), std::strlen(Printer::running().data()));
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
 }  // namespace
 
 int run_seeds(const SharedModel& model, const Settings& settings) {
@@ -82,12 +102,19 @@ int run_seeds(const SharedModel& model, const Settings& settings) {
   Counts counts, faults;
   std::uint64_t jobs = 0;
   const auto began = Clock::now();
+  std::signal(SIGSEGV, say_what_crashed);
+  std::signal(SIGABRT, say_what_crashed);
+  std::uint64_t turns = 0;
   for (std::uint64_t i = 0; i < settings.seeds; ++i) {
     const std::uint64_t seed = settings.first_seed + i;
-    printer.begin(seed);
-    const Run run = run_world(model, seed, settings, printer);
-    if (settings.twice > 0 && i % settings.twice == 0) {
-      const Run again = run_world(model, seed, settings, printer);
+    // Worlds that close early leave turns to the later ones.
+    const std::uint64_t left = settings.turns - std::min(turns, settings.turns);
+    const std::uint64_t here = std::max<std::uint64_t>(1, left / (settings.seeds - i));
+    printer.begin(seed, here);
+    const Run run = run_world(model, seed, here, settings.broken, printer);
+    turns += sum_of(run.counts, "turn: ");
+    if (!settings.trace && i % settings.twice == 0) {
+      const Run again = run_world(model, seed, here, settings.broken, printer);
       printer.check(run.trace == again.trace && run.store_hash == again.store_hash, "I12",
                     "the same run twice", "another trace or another store");
       ++counts["check: seeds run twice"];
@@ -97,7 +124,6 @@ int run_seeds(const SharedModel& model, const Settings& settings) {
     jobs += run.jobs;
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
-  const std::uint64_t turns = sum_of(counts, "turn: ");
   if (!settings.quiet) {
     print("counts", counts);
     print("faults, how often each fired", faults);

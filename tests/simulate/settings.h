@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,10 +27,6 @@ struct Settings {
   bool quiet = false;
   std::uint64_t twice = 20;  // each so many seeds one is run twice
   std::string toy_dir = "tests/cases/toy";
-
-  [[nodiscard]] std::uint64_t turns_per_seed() const {
-    return std::max<std::uint64_t>(1, turns / std::max<std::uint64_t>(1, seeds));
-  }
 };
 
 }  // namespace verbatim::simulate

@@ -163,6 +163,8 @@ void Checks::check_exact(const Turn& turn, const TokenIds& prompt) {
         which);
   check(turn.discarded.empty() || served->fault == Fault::kIdsPastStop, "I4",
         "all sampled ids kept in " + which, std::to_string(turn.discarded.size()) + " discarded");
+  check(turn.weight_versions.size() == 1 && turn.weight_versions[0].version == served->weights,
+        "I4", which + " with the weights " + served->weights, "others");
   check(turn.row_size == prompt.size() + turn.completion.size(), "I4",
         "row size " + std::to_string(prompt.size() + turn.completion.size()),
         std::to_string(turn.row_size));
@@ -204,6 +206,17 @@ void Checks::check_spans(const Turn& turn) {
         std::to_string(at) + " of " + std::to_string(turn.prompt.size()) + " ids");
 }
 
+// Somewhere above, an agent that left reasoning out was taken for one that got another answer with
+// the same text. What it sends later may fit less than it thinks.
+bool Checks::diverged(const Turn& turn) const {
+  for (const Turn* each = &turn; each != nullptr; each = each->parent.get()) {
+    if (!each->parent && each->attach.reason == "suffix") return false;
+    const auto& believed = setup_.ledger.requests[each->request_id].asked.parent;
+    if (believed != (each->parent ? each->parent->request_id : "")) return true;
+  }
+  return false;
+}
+
 // The turn hangs below the one its agent continued.
 void Checks::check_place(const Turn& turn) {
   const auto& asked = setup_.ledger.requests[turn.request_id].asked;
@@ -218,14 +231,19 @@ void Checks::check_place(const Turn& turn) {
     check(!turn.parent, "place", which + " a root", place_of(turn));
     return;
   }
+  const auto& expected = setup_.ledger.requests[asked.parent].turn;
+  if (expected != nullptr && diverged(*expected)) {
+    ++counts["attached: behind one of several answers alike"];
+    return;
+  }
   if (!turn.parent) {
     check(asked.may_start_over && turn.attach.reason == "suffix", "place",
           which + " below " + asked.parent, place_of(turn));
     return;
   }
-  const auto& expected = setup_.ledger.requests[asked.parent].turn;
   check(expected != nullptr && same_history(turn.parent.get(), expected.get()), "place",
-        which + " below " + asked.parent, place_of(turn));
+        which + " below " + asked.parent + (expected ? ": " + shown(expected->answer) : ""),
+        place_of(turn) + ": " + shown(turn.parent->answer));
 }
 
 // I11: what the events fold to is what is recorded.

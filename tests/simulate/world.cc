@@ -63,7 +63,8 @@ sim::SimOptions engine_options(const SharedModel& model, const Profile& profile,
 
 class World {
  public:
-  World(const SharedModel& model, std::uint64_t seed, const Settings& settings, Findings& findings);
+  World(const SharedModel& model, std::uint64_t seed, std::uint64_t turns, Break broken,
+        Findings& findings);
   Run run();
 
  private:
@@ -100,7 +101,7 @@ class World {
   std::vector<std::unique_ptr<Agent>> agents_;
 };
 
-World::World(const SharedModel& model, std::uint64_t seed, const Settings& settings,
+World::World(const SharedModel& model, std::uint64_t seed, std::uint64_t turns, Break broken,
              Findings& findings)
     : profile_(profile_of(seed)),
       findings_(findings),
@@ -115,13 +116,13 @@ World::World(const SharedModel& model, std::uint64_t seed, const Settings& setti
       gateway_runtime_{executor_, network_, gateway_random_, files_, worker_},
       engine_runtime_{executor_, engine_link_, gateway_random_, files_, worker_},
       agent_runtime_{executor_, agent_link_, gateway_random_, files_, worker_},
-      store_(executor_, memory_, settings.broken, seed * 31 + 6),
+      store_(executor_, memory_, broken, seed * 31 + 6),
       far_store_(executor_, store_, ledger_, seed * 31 + 8, profile_.store_fails),
       model_(model_of(model)),
       engine_(engine_runtime_, engine_options(model, profile_, seed)),
-      broken_(settings.broken),
+      broken_(broken),
       checks_({model, executor_.clock(), store_, engine_, ledger_, findings, seed, profile_.calm}),
-      stage_{agent_runtime_, kGatewayPort, ledger_, checks_, findings, settings.turns_per_seed()} {
+      stage_{agent_runtime_, kGatewayPort, ledger_, checks_, findings, turns} {
   if (profile_.records) {
     recorder_ = std::make_unique<gateway::Recorder>(files_, worker_, kRecords, "toy");
     (void)recorder_->open();
@@ -220,9 +221,9 @@ void World::count_faults(Counts& faults) {
 
 }  // namespace
 
-Run run_world(const SharedModel& model, std::uint64_t seed, const Settings& settings,
+Run run_world(const SharedModel& model, std::uint64_t seed, std::uint64_t turns, Break broken,
               Findings& findings) {
-  World world(model, seed, settings, findings);
+  World world(model, seed, turns, broken, findings);
   return world.run();
 }
 

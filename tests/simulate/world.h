@@ -17,7 +17,7 @@ struct Run {
 };
 
 // Gateway, engine, store, disk and agents of one seed in virtual time, from start to end.
-Run run_world(const SharedModel& model, std::uint64_t seed, const Settings& settings,
+Run run_world(const SharedModel& model, std::uint64_t seed, std::uint64_t turns, Break broken,
               Findings& findings);
 
 }  // namespace verbatim::simulate
