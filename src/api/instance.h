@@ -34,6 +34,7 @@ class Instance {
   // Asks the engine what only it knows: the context length. Fails when it does not answer.
   base::Task<base::Result<engine::Probe>> learn(base::MonoTime deadline);
 
+  [[nodiscard]] std::size_t connections() const { return server_.connections(); }
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
 
  private:

@@ -27,6 +27,27 @@ Status Recorder::open() {
   return files_.make_directories(dir_);
 }
 
+void Recorder::committing(const std::string& session_id) {
+  std::lock_guard lock(mutex_);
+  ++under_way_[session_id].commits;
+}
+
+Task<void> Recorder::not_committed(base::Executor& executor, std::string session_id) {
+  return settle(executor, std::move(session_id));
+}
+
+Task<void> Recorder::settle(base::Executor& executor, std::string session_id) {
+  std::optional<End> end;
+  {
+    std::lock_guard lock(mutex_);
+    const auto it = under_way_.find(session_id);
+    if (it == under_way_.end() || --it->second.commits > 0) co_return;
+    end = std::move(it->second.end);
+    under_way_.erase(it);
+  }
+  if (end) co_await write_end(executor, std::move(session_id), *end);
+}
+
 Task<void> Recorder::committed(base::Executor& executor, trajectory::TurnPtr turn) {
   // The place in the file is taken on the worker: lines stand in the order in which they are
   // written, whichever thread commits first.
@@ -48,12 +69,25 @@ Task<void> Recorder::committed(base::Executor& executor, trajectory::TurnPtr tur
     }
     return written;
   });
+  co_await settle(executor, turn->session_id);
 }
 
 Task<void> Recorder::session_ended(base::Executor& executor, std::string session_id,
                                    std::string_view reason) {
-  const auto now_ms = executor.clock().wall_ms();
-  co_await base::run_on(worker_, executor, [this, &session_id, reason, now_ms] {
+  End end{std::string(reason), executor.clock().wall_ms()};
+  {
+    std::lock_guard lock(mutex_);
+    const auto it = under_way_.find(session_id);
+    if (it != under_way_.end()) {
+      it->second.end = std::move(end);
+      co_return;
+    }
+  }
+  co_await write_end(executor, std::move(session_id), end);
+}
+
+Task<void> Recorder::write_end(base::Executor& executor, std::string session_id, End end) {
+  co_await base::run_on(worker_, executor, [this, &session_id, &end] {
     std::uint64_t lines = 0;
     {
       std::lock_guard lock(mutex_);
@@ -62,7 +96,7 @@ Task<void> Recorder::session_ended(base::Executor& executor, std::string session
       lines = it->second.lines;
       open_.erase(it);
     }
-    return append(session_id, session_end_line(session_id, lines, reason, now_ms)).ok();
+    return append(session_id, session_end_line(session_id, lines, end.reason, end.at_ms)).ok();
   });
 }
 

@@ -22,8 +22,10 @@ class Recorder final : public CommitListener {
 
   // Makes the directory. kUnavailable with the reason.
   base::Status open();
+  void committing(const std::string& session_id) override;
   base::Task<void> committed(base::Executor& executor, trajectory::TurnPtr turn) override;
-  // Ends the file of a session that had lines.
+  base::Task<void> not_committed(base::Executor& executor, std::string session_id) override;
+  // Ends the file of a session that had lines: now, or behind the last of its commits under way.
   base::Task<void> session_ended(base::Executor& executor, std::string session_id,
                                  std::string_view reason);
 
@@ -34,6 +36,18 @@ class Recorder final : public CommitListener {
     std::uint64_t lines = 0;               // failed ones counted
     std::optional<std::uint64_t> written;  // the turn of the last line that is there
   };
+  struct End {
+    std::string reason;
+    std::int64_t at_ms = 0;
+  };
+  // Commits of a session under way: the store may have taken a turn whose line is yet to come.
+  struct UnderWay {
+    std::uint64_t commits = 0;
+    std::optional<End> end;
+  };
+  // One commit less is under way.
+  base::Task<void> settle(base::Executor& executor, std::string session_id);
+  base::Task<void> write_end(base::Executor& executor, std::string session_id, End end);
   base::Status append(const std::string& session_id, std::string line);
 
   base::Files& files_;
@@ -42,6 +56,7 @@ class Recorder final : public CommitListener {
   std::string checkpoint_;
   mutable std::mutex mutex_;
   std::map<std::string, File> open_;
+  std::map<std::string, UnderWay> under_way_;
   std::uint64_t failed_ = 0;
 };
 

@@ -189,5 +189,22 @@ TEST(Recorder, each_session_has_a_file_of_its_own) {
   EXPECT_EQ(testing::Answer::text_at(r.lines("s2")[0], {"turn_index"}), "0");
 }
 
+TEST(Recorder, the_end_of_a_file_waits_for_commits_under_way) {
+  Recording r;
+  const auto one = r.first();
+  const auto two = r.next(one);
+  r.commit(one);
+  // The store has taken the second turn and the deletion behind it; its answer comes late.
+  r.recorder.committing(Scene::kSession);
+  r.recorder.committing(Scene::kSession);
+  r.end("deleted");
+  EXPECT_EQ(r.lines().size(), 1U);
+  r.commit(two);
+  EXPECT_EQ(r.lines().size(), 2U);
+  r.scene.run(r.recorder.not_committed(r.scene.world.executor, Scene::kSession));
+  EXPECT_EQ(r.each("turn_index"), (Strings{"0", "1", ""}));
+  EXPECT_EQ(testing::Answer::text_at(r.lines().back(), {"turns"}), "2");
+}
+
 }  // namespace
 }  // namespace verbatim::gateway

@@ -24,11 +24,19 @@ class TurnObserver {
                                             const engine::TokenChunk& chunk) = 0;
 };
 
-// Called behind the commit of each turn, before its answer ends: projections (record files).
+// Told of the commit of each turn: projections (record files). Each committing() is followed by one
+// of the other two.
 class CommitListener {
  public:
   virtual ~CommitListener() = default;
+  // Before the store is asked.
+  virtual void committing(const std::string& /*session_id*/) {}
+  // Behind the commit, before the answer ends.
   virtual base::Task<void> committed(base::Executor& executor, trajectory::TurnPtr turn) = 0;
+  // The store did not take the turn.
+  virtual base::Task<void> not_committed(base::Executor& /*executor*/, std::string /*session_id*/) {
+    co_return;
+  }
 };
 
 struct RunnerOptions {

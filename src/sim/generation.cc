@@ -66,7 +66,7 @@ base::Task<void> Generation::run() {
     co_return;
   }
   if (co_await answered_otherwise()) co_return;
-  if (plan_.fault && content_.apply(*plan_.fault, plan_.fault_at)) engine_.fired(*plan_.fault);
+  if (plan_.fault && content_.apply(*plan_.fault, plan_.fault_at)) fired();
   if (call_.stream) {
     co_await stream();
   } else {
@@ -86,7 +86,7 @@ base::Task<bool> Generation::answered_otherwise() {
   if (!plan_.fault) co_return false;
   for (const auto& refusal : kRefusals) {
     if (refusal.fault != *plan_.fault) continue;
-    engine_.fired(*plan_.fault);
+    fired();
     net::Headers headers;
     headers.add("Content-Type", kJson).add("X-Request-Id", "sim-" + call_.rid);
     if (refusal.status == 429) headers.add("Retry-After", "3");
@@ -96,7 +96,7 @@ base::Task<bool> Generation::answered_otherwise() {
   }
   const bool closed = has(Fault::kClosed), html = has(Fault::kHtmlBody);
   if (!closed && !html && !has(Fault::kErrorBody)) co_return false;
-  engine_.fired(*plan_.fault);
+  fired();
   if (closed) {
     answer_.fail();
   } else if (html) {
@@ -106,6 +106,18 @@ base::Task<bool> Generation::answered_otherwise() {
     (void)co_await answer_.send(200, kJson, body);
   }
   co_return true;
+}
+
+void Generation::fired() {
+  engine_.fired(*plan_.fault);
+  if (running_.log != nullptr) running_.log->fault_fired = true;
+}
+
+void Generation::note_sent(std::size_t ids, bool last) {
+  if (running_.log == nullptr) return;
+  running_.log->sent = ids;
+  running_.log->whole = last;
+  running_.log->last_sent = engine_.runtime.clock().now();
 }
 
 bool Generation::strikes(Fault fault, std::size_t next_end) const {
@@ -136,31 +148,31 @@ base::Task<base::Status> Generation::put(std::string_view bytes) {
 
 base::Task<void> Generation::stream() {
   (void)answer_.begin_stream(200, "text/event-stream; charset=utf-8");
-  if (has(Fault::kSplitBytes) || has(Fault::kSlowBody)) engine_.fired(*plan_.fault);
+  if (has(Fault::kSplitBytes) || has(Fault::kSlowBody)) fired();
   std::size_t at = 0;
   do {
     const std::size_t n = event_size(content_.size() - at);
     const bool on = co_await pause(plan_.token_delay * n);
     if (!on) break;
     if (strikes(Fault::kStall, at + n)) {
-      engine_.fired(Fault::kStall);
+      fired();
       if (at == 0) (void)co_await answer_.flush_head();
       co_await until_stopped();
       break;
     }
     if (strikes(Fault::kCutStream, at + n)) {
-      engine_.fired(Fault::kCutStream);
+      fired();
       if (at == 0) (void)co_await answer_.flush_head();
       answer_.fail();
       co_return;
     }
     if (strikes(Fault::kAbort, at + n)) {
-      engine_.fired(Fault::kAbort);
+      fired();
       co_await end_aborted(at);
       co_return;
     }
     if (strikes(Fault::kErrorEvent, at + n)) {
-      engine_.fired(Fault::kErrorEvent);
+      fired();
       const std::string event = sse(error_json("the worker has died"));
       if ((co_await put(event)).ok()) co_await end();
       co_return;
@@ -168,6 +180,7 @@ base::Task<void> Generation::stream() {
     const bool last = at + n == content_.size();
     const std::string event =
         sse(content_.event(at, at + n, last ? &content_.finish() : nullptr, weights()));
+    note_sent(at + n, last);
     if (!(co_await put(event)).ok()) co_return;
     engine_.stats.completion_tokens += n;
     at += n;
@@ -183,7 +196,7 @@ base::Task<void> Generation::stream() {
 // The end of a stream.
 base::Task<void> Generation::end() {
   if (has(Fault::kNoDone)) {
-    engine_.fired(Fault::kNoDone);
+    fired();
     (void)co_await answer_.end();
     co_return;
   }
@@ -207,7 +220,7 @@ base::Task<void> Generation::end_aborted(std::size_t at) {
 
 base::Task<void> Generation::whole() {
   if (has(Fault::kErrorEvent)) {
-    engine_.fired(Fault::kErrorEvent);
+    fired();
     const std::string body = error_json("the worker has died");
     (void)co_await answer_.send(200, kJson, body);
     co_return;
@@ -215,12 +228,12 @@ base::Task<void> Generation::whole() {
   for (std::size_t at = 0; at < content_.size(); ++at) {
     bool goes_on = co_await pause(plan_.token_delay);
     if (goes_on && strikes(Fault::kStall, at + 1)) {
-      engine_.fired(Fault::kStall);
+      fired();
       co_await until_stopped();
       goes_on = false;
     }
     const bool aborts = goes_on && strikes(Fault::kAbort, at + 1);
-    if (aborts) engine_.fired(Fault::kAbort);
+    if (aborts) fired();
     if (goes_on && !aborts) continue;
     if (aborts || running_.by_id) co_await end_aborted(at);
     co_return;
@@ -238,10 +251,11 @@ base::Task<void> Generation::whole() {
 base::Task<void> Generation::put_whole(std::string body) {
   const bool cut = has(Fault::kCutStream);
   if (!cut && !has(Fault::kSplitBytes) && !has(Fault::kSlowBody)) {
+    note_sent(content_.size(), true);
     if ((co_await answer_.send(200, kJson, body)).ok()) ++engine_.stats.finished;
     co_return;
   }
-  engine_.fired(*plan_.fault);
+  fired();
   (void)answer_.begin_stream(200, kJson);
   if (cut) body.resize(body.size() / 2);
   if (!(co_await put(body)).ok()) co_return;
@@ -249,6 +263,7 @@ base::Task<void> Generation::put_whole(std::string body) {
     answer_.fail();
     co_return;
   }
+  note_sent(content_.size(), true);
   (void)co_await answer_.end();
   ++engine_.stats.finished;
 }

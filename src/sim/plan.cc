@@ -79,13 +79,15 @@ Plan SimEngine::Impl::plan(const GenerateCall& call) {
   plan.token_delay = options.token_delay;
   plan.fault = options.faults.draw(random);
   const bool reads = options.script ? options.script->reads_text() : false;
-  const bool replies = options.behaviour != Behaviour::kFixedText;
+  const bool replies = !options.author && options.behaviour != Behaviour::kFixedText;
   std::string text;
   if (reads || replies) text = options.tokenizer->decode(call.prompt);
   const Reply* scripted =
       options.script ? options.script->next(call.prompt, last_part(text)) : nullptr;
   if (scripted != nullptr) {
     plan_reply(*scripted, call, random, plan);
+  } else if (options.author) {
+    plan_reply(options.author(call, random), call, random, plan);
   } else {
     const bool thinks = options.tokenizer->added("<think>") != nullptr;
     const auto reply = reply_text(text, {options.behaviour, options.fixed_text, thinks});

@@ -83,8 +83,27 @@ Task<void> SimEngine::Impl::handle_generate(const net::Request& request, net::Re
     ++stats.aborted_by_close;
     self.stop.fire("the client hung up");
   });
-  Generation generation(*this, *call, plan(*call), self, answer);
+  Plan planned = plan(*call);
+  self.log = log(*call, planned);
+  Generation generation(*this, *call, std::move(planned), self, answer);
   co_await generation.run();
+  if (self.log == nullptr) co_return;
+  self.log->stopped = self.stop.fired();
+  self.log->ended = true;
+  self.log->end = runtime.clock().now();
+}
+
+Served* SimEngine::Impl::log(const GenerateCall& call, const Plan& plan) {
+  if (!options.keeps_log) return nullptr;
+  Served& entry = served.emplace_back();
+  entry.rid = call.rid;
+  entry.seed = call.seed;
+  entry.prompt = call.prompt;
+  entry.ids = plan.done.ids;
+  entry.logprobs = plan.done.logprobs;
+  entry.fault = plan.fault;
+  entry.fault_fired = plan.fault == Fault::kIdsPastStop;
+  return &entry;
 }
 
 void SimEngine::Impl::abort(std::string_view rid_prefix) {
@@ -208,6 +227,10 @@ Task<void> SimEngine::stop() {
 
 const SimStats& SimEngine::stats() const {
   return impl_->stats;
+}
+
+const std::deque<Served>& SimEngine::served() const {
+  return impl_->served;
 }
 
 void SimEngine::set_healthy(bool healthy) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -32,6 +33,8 @@ struct SimOptions {
   // id.
   std::optional<TokenId> stop_id;
   std::optional<Script> script;  // first; behind its end, or without one:
+  // What the model does for a request; absent: `behaviour`.
+  std::function<Reply(const GenerateCall&, base::Random&)> author;
   Behaviour behaviour = Behaviour::kCallFirstToolThenAnswer;
   std::string fixed_text = "All is well.";
   std::uint64_t seed = 1;
@@ -40,9 +43,27 @@ struct SimOptions {
   base::Duration delay{0};        // before the first id
   base::Duration token_delay{0};  // for each id
   FaultRates faults;
+  bool keeps_log = false;  // of all it served, see served()
   net::ServerOptions server{.name = "uvicorn"};
   // Sees each accepted request and what will be sampled for it, before a fault spoils the answer.
   std::function<void(const GenerateCall&, const Completion&, std::optional<Fault>)> on_planned;
+};
+
+// What became of one POST /generate: the truth that records are compared with.
+struct Served {
+  std::string rid;
+  std::optional<std::int64_t> seed;  // sampling_seed of the request
+  TokenIds prompt;
+  TokenIds ids;                  // sampled; the first `sent` of them were put into the answer
+  std::vector<double> logprobs;  // one per id
+  std::size_t sent = 0;
+  bool whole = false;          // the last event, or the whole body, was among it
+  std::optional<Fault> fault;  // that was to strike
+  bool fault_fired = false;
+  bool stopped = false;  // aborted, by id or because the client hung up
+  bool ended = false;
+  base::MonoTime last_sent;  // when ids were put into the answer last
+  base::MonoTime end;
 };
 
 struct SimStats {
@@ -72,6 +93,8 @@ class SimEngine {
   base::Task<void> stop();
 
   [[nodiscard]] const SimStats& stats() const;
+  // What it served so far, in order of arrival; with `keeps_log`. Entries grow while they run.
+  [[nodiscard]] const std::deque<Served>& served() const;
   // Unhealthy engines answer /health and /health_generate with 503.
   void set_healthy(bool healthy);
   void set_weight_version(std::string version);

@@ -15,6 +15,7 @@ struct Running {
   std::string rid;
   base::CancelSignal stop;  // fired when its client hangs up or it is aborted by id
   bool by_id = false;       // which of them it was
+  Served* log = nullptr;    // its entry in the log, where one is kept
 };
 
 // What a request will get, decided before the first byte of the answer.
@@ -49,6 +50,7 @@ class SimEngine::Impl {
                                  base::Random& random) const;
   [[nodiscard]] std::optional<TokenId> stop_id(const GenerateCall& call) const;
   void abort(std::string_view rid_prefix);
+  [[nodiscard]] Served* log(const GenerateCall& call, const Plan& plan);
   void fired(Fault fault) { ++stats.faults[static_cast<std::size_t>(fault)]; }
   [[nodiscard]] std::string models_json() const;
   [[nodiscard]] std::string model_info_json() const;
@@ -61,6 +63,7 @@ class SimEngine::Impl {
   SimStats stats;
   bool healthy = true;
   std::list<Running> running;
+  std::deque<Served> served;
   net::HttpServer server;
 };
 
@@ -88,6 +91,9 @@ class Generation {
   [[nodiscard]] std::size_t event_size(std::size_t left);
   [[nodiscard]] std::string_view weights() const;
   [[nodiscard]] bool has(Fault fault) const { return plan_.fault == fault; }
+  void fired();
+  // `ids` of the completion are being written; `last`: and nothing is left.
+  void note_sent(std::size_t ids, bool last);
 
   SimEngine::Impl& engine_;
   const GenerateCall& call_;

@@ -65,7 +65,7 @@ inline std::size_t end_of_ascii_letters(std::string_view text, std::size_t i) {
 }
 
 // Finds the words of one text, one after another.
-template <Rules kRules>
+template <Rules rules>
 class WordCutter {
  public:
   explicit WordCutter(std::string_view text) : text_(text) {}
@@ -82,12 +82,12 @@ class WordCutter {
     const std::size_t second = begin + first.size;
     if ((first.classes & kLetter) != 0) return end_of_letters(second);
     if ((first.classes & kNumber) != 0) return end_of_numbers(second);
-    if (first.byte == ' ' || (kRules.any_before_letters && !is_newline(first.byte))) {
+    if (first.byte == ' ' || (rules.any_before_letters && !is_newline(first.byte))) {
       if (second < text_.size()) {
         const Char after = at(second);
         if ((after.classes & kLetter) != 0) return end_of_letters(second + after.size);
         if (first.byte == ' ') {
-          if (kRules.space_before_numbers && (after.classes & kNumber) != 0)
+          if (rules.space_before_numbers && (after.classes & kNumber) != 0)
             return end_of_numbers(second + after.size);
           if ((after.classes & kAnyClass) == 0) return end_of_other(second + after.size);
         }
@@ -118,7 +118,7 @@ class WordCutter {
     const auto letter = [&](std::size_t i) -> char {
       if (begin + i >= text_.size()) return 0;
       const char c = text_[begin + i];
-      return kRules.fold_case && c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+      return rules.fold_case && c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
     };
     switch (letter(1)) {
       case 's':
@@ -132,7 +132,7 @@ class WordCutter {
       case 'l':
         return letter(2) == 'l' ? 3 : 0;
       case '\xC5':
-        return kRules.fold_case && letter(2) == '\xBF' ? 3 : 0;  // U+017F
+        return rules.fold_case && letter(2) == '\xBF' ? 3 : 0;  // U+017F
       default:
         return 0;
     }
@@ -155,7 +155,7 @@ class WordCutter {
 
   // One number stands before `i`.
   [[nodiscard]] std::size_t end_of_numbers(std::size_t i) const {
-    for (std::size_t count = 1; count < kRules.max_numbers && i < text_.size(); ++count) {
+    for (std::size_t count = 1; count < rules.max_numbers && i < text_.size(); ++count) {
       const Char c = at(i);
       if ((c.classes & kNumber) == 0) return i;
       i += c.size;
@@ -169,7 +169,7 @@ class WordCutter {
       if ((c.classes & kAnyClass) != 0) break;
       i += c.size;
     }
-    while (kRules.newlines_after_other && i < text_.size() &&
+    while (rules.newlines_after_other && i < text_.size() &&
            is_newline(static_cast<std::uint8_t>(text_[i])))
       ++i;
     return i;
@@ -186,7 +186,7 @@ class WordCutter {
       i += c.size;
       if (is_newline(c.byte)) after_newline = i;
     }
-    if (kRules.newlines && after_newline != 0) return after_newline;
+    if (rules.newlines && after_newline != 0) return after_newline;
     if (i == text_.size() || last == begin) return i;
     return last;
   }

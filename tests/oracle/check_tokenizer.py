@@ -249,6 +249,7 @@ def check_sanitized(t: Tally, tool: Tool, tok, model: Path, seed: int, count: in
     t.check("callers' text, by parts", bad, count, started, f"seed {seed}")
 
     started, r, bad = time.time(), random.Random(seed + 1), []
+    changed = 0
     hold = [chr(0xF1000 + i) for i in range(8)]
     for _ in range(count // 4):
         strings = [clean_markers(caller_string(r, gens, added, list(control))) for _ in range(r.randint(1, 4))]
@@ -271,10 +272,16 @@ def check_sanitized(t: Tally, tool: Tool, tok, model: Path, seed: int, count: in
             begin = len(text)
             text += strings[hold.index(c)].encode()
             ranges += [begin, len(text)]
+        plain = hf.apply_chat_template([{"role": x, "content": s} for x, s in zip(roles, strings)],
+                                       tokenize=False, add_generation_prompt=True)
+        if plain != text.decode():  # this template trims or rewrites what it is given
+            changed += 1
+            continue
         ours = tool.numbers("c", text, ranges)
         if ours != theirs:
             bad.append(difference(text.decode(), ours, theirs))
-    t.check("callers' text, whole chats", bad, count // 4, started, f"seed {seed + 1}")
+    t.check("callers' text, whole chats", bad, count // 4 - changed, started,
+            f"seed {seed + 1}, {changed} left out: the template changes the text")
 
 
 # --------------------------------------------------------------------------- made-up files

@@ -32,6 +32,22 @@ bool same_text(std::string_view a, std::string_view b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
+// Tuples may share parts and so be far bigger than they take memory: a key with more parts than
+// this counts as one that has no hash.
+constexpr int kMaxKeyParts = 10000;
+
+bool is_hashable_within(const Value& value, int& parts) {
+  if (++parts > kMaxKeyParts) return false;
+  if (value.kind() == Kind::kDictView) {
+    return static_cast<const DictViewObject*>(value.object())->what == ViewOf::kValues;
+  }
+  if (value.kind() != Kind::kTuple) {
+    return value.kind() != Kind::kList && value.kind() != Kind::kDict;
+  }
+  return std::all_of(value.items().begin(), value.items().end(),
+                     [&parts](const Value& part) { return is_hashable_within(part, parts); });
+}
+
 template <class T>
 int three_way(const T& a, const T& b) {
   return a < b ? -1 : (b < a ? 1 : 0);
@@ -40,13 +56,8 @@ int three_way(const T& a, const T& b) {
 }  // namespace
 
 bool is_hashable(const Value& value) {
-  if (value.kind() == Kind::kTuple) {
-    return std::all_of(value.items().begin(), value.items().end(), is_hashable);
-  }
-  if (value.kind() == Kind::kDictView) {
-    return static_cast<const DictViewObject*>(value.object())->what == ViewOf::kValues;
-  }
-  return value.kind() != Kind::kList && value.kind() != Kind::kDict;
+  int parts = 0;
+  return is_hashable_within(value, parts);
 }
 
 int compare_keys(const Value& a, const Value& b) {

@@ -24,6 +24,8 @@ struct LazyIterator : IteratorObject {
     ++depth;
   }
   bool next(Runtime& runtime, Value& out) final {
+    const Runtime::Depth guard(runtime);
+    if (runtime.failed()) return false;
     if (!started) {
       started = true;
       if (!skip_when_empty() || truthy(input)) {
@@ -152,6 +154,7 @@ struct UniqueIterator final : LazyIterator {
         runtime.type_error("unhashable type: " + type_name_quoted(key));
         return false;
       }
+      if (key.is_string()) runtime.scan(key.text().size() * 8);
       if (runtime.allocate(64) && seen.insert(key).second) return true;
     }
     return false;

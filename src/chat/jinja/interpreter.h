@@ -29,7 +29,6 @@ class Interpreter final : public Runtime {
 
  private:
   enum class Flow : std::uint8_t { kNext, kBreak, kContinue };
-  class Depth;
   class Capture;
 
   // Statements.
@@ -102,7 +101,6 @@ class Interpreter final : public Runtime {
   const Value& context_;
   TextBuilder* out_ = nullptr;
   Activation* frame_ = nullptr;
-  unsigned depth_ = 0;
   std::vector<std::unique_ptr<Activation>> kept_;  // macros may point to these
   std::vector<Value> namespaces_;                  // emptied at the end: they may hold themselves
 };

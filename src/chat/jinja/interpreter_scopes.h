@@ -5,23 +5,6 @@
 // Guards of the interpreter: for its own sources only.
 namespace verbatim::chat::jinja {
 
-// Counts nested evaluations, so that the stack stays bounded.
-class Interpreter::Depth {
- public:
-  explicit Depth(Interpreter& interpreter) : interpreter_(interpreter) {
-    if (++interpreter_.depth_ > interpreter_.options().max_depth) {
-      interpreter_.fail(base::ErrorKind::kTooLarge, "line " + std::to_string(interpreter_.line()) +
-                                                        ": the template recurses too deeply");
-    }
-  }
-  ~Depth() { --interpreter_.depth_; }
-  Depth(const Depth&) = delete;
-  Depth& operator=(const Depth&) = delete;
-
- private:
-  Interpreter& interpreter_;
-};
-
 // While it lives, output goes into a text of its own.
 class Interpreter::Capture {
  public:

@@ -100,6 +100,32 @@ TEST(limits, nesting_in_a_template_is_bounded) {
   EXPECT_EQ(kind_of(repeated("{% for x in y %}", 100000)), base::ErrorKind::kInvalidRequest);
 }
 
+TEST(limits, keys_made_of_shared_tuples_are_refused) {
+  EXPECT_EQ(kind_of("{% set n = namespace(x=(1,)) %}{% for i in range(99) %}{% set n.x = (n.x, "
+                    "n.x) %}{% endfor %}{{ {n.x: 1} }}"),
+            base::ErrorKind::kInvalidRequest);
+}
+
+TEST(limits, templates_with_very_many_variables_or_branches_parse_in_time) {
+  std::string names;
+  for (int i = 0; i < 20000; ++i)
+    names +=
+        "{% if a" + std::to_string(i) + " %}{% set b" + std::to_string(i) + " = 1 %}{% endif %}";
+  EXPECT_EQ(kind_of(names), base::ErrorKind::kInvalidRequest);
+  EXPECT_EQ(testing::text_of(
+                repeated("{% if a %}{% set b = 1 %}{% elif c %}{% set d = 1 %}{% endif %}", 20000)),
+            "");
+  EXPECT_EQ(kind_of(std::string(3 << 20, 'x')), base::ErrorKind::kTooLarge);
+}
+
+TEST(limits, generators_in_generators_are_bounded) {
+  std::string source = "{% set n = namespace(x=[1]) %}";
+  source +=
+      "{% macro m(k) %}{% for a in n.x|map('string')|map('string') if (m(k + 1) or true) %}{% "
+      "endfor %}{% endmacro %}{{ m(0) }}";
+  EXPECT_EQ(kind_of(source), base::ErrorKind::kTooLarge);
+}
+
 TEST(limits, long_chains_without_nesting_are_fine) {
   EXPECT_EQ(testing::text_of("{{ 1" + repeated(" + 1", 50000) + " }}"), "50001");
   EXPECT_EQ(testing::text_of("{{ 'a'" + repeated(" ~ 'a'", 5000) + " }}").size(), 5001U);

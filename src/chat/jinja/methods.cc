@@ -172,6 +172,8 @@ Value loop_cycle(Runtime& runtime, const LoopObject& loop, Arguments& arguments)
 
 Value loop_changed(Runtime& runtime, LoopObject& loop, Arguments& arguments) {
   if (!arguments.named.empty()) return runtime.type_error("changed() takes no keyword arguments");
+  if (!loop.items)
+    return runtime.unsupported("loop.changed() after the loop");  // it could hold itself
   Value now = runtime.make_list(std::move(arguments.positional), kTemplate, true);
   if (loop.last_changed && equal(runtime, *loop.last_changed, now)) return Value::boolean(false);
   loop.last_changed = std::move(now);

@@ -242,6 +242,10 @@ class Parser : public ExpressionParser {
 }  // namespace
 
 base::Result<std::unique_ptr<Program>> parse_template(std::string source) {
+  constexpr std::size_t kMaxBytes = std::size_t{2} << 20;
+  if (source.size() > kMaxBytes) {
+    return base::error(base::ErrorKind::kTooLarge, "the template is larger than 2 MiB");
+  }
   auto tokens = tokenize(source);
   if (!tokens) return std::move(tokens).error();
   return Parser(std::move(*tokens)).run(std::move(source));

@@ -68,6 +68,7 @@ class Printer {
   Printer(Runtime& runtime, TextBuilder& out) : runtime_(runtime), out_(out) {}
 
   void repr(const Value& value) {
+    const Runtime::Depth depth(runtime_);
     if (!runtime_.step()) return;
     if (out_.size() > runtime_.options().max_output_bytes) {
       runtime_.allocate(out_.size());

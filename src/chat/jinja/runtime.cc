@@ -30,6 +30,11 @@ bool Runtime::out_of_steps() {
   return false;
 }
 
+void Runtime::too_deep() {
+  fail(base::ErrorKind::kTooLarge,
+       "line " + std::to_string(line_) + ": the template recurses too deeply");
+}
+
 bool Runtime::allocate(std::size_t bytes) {
   if (bytes <= options_.max_output_bytes && bytes <= bytes_left_) {
     bytes_left_ -= bytes;

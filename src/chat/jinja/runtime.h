@@ -69,14 +69,31 @@ class Runtime {
 
   virtual Value call(const Value& callee, Arguments&& arguments) = 0;
 
+  // Counts what runs inside of something else (expressions, statements, generators), so that the
+  // stack stays bounded. Life: on the stack.
+  class Depth {
+   public:
+    explicit Depth(Runtime& runtime) : runtime_(runtime) {
+      if (++runtime_.depth_ > runtime_.options_.max_depth) runtime_.too_deep();
+    }
+    ~Depth() { --runtime_.depth_; }
+    Depth(const Depth&) = delete;
+    Depth& operator=(const Depth&) = delete;
+
+   private:
+    Runtime& runtime_;
+  };
+
  private:
   bool out_of_steps();
+  void too_deep();
 
   const RenderOptions& options_;
   std::optional<base::Error> error_;
   std::uint64_t steps_left_;
   std::uint64_t bytes_left_;
   std::uint32_t line_ = 1;
+  unsigned depth_ = 0;
 };
 
 // Kinds of undefined values, in Value::extra() together with the kind of the object that was asked.

@@ -76,6 +76,7 @@ class Resolver {
     FunctionChain chain{&program.main, nullptr};
     Symbols symbols(nullptr, &program.main);
     symbols.visit(program.main.body);
+    check(symbols);
     block(program.main.body, {&symbols, &chain, false});
     program.main.scope = symbols.scope(chain);
     if (error_) return std::move(*error_);
@@ -87,8 +88,17 @@ class Resolver {
     if (!error_) error_ = syntax_error(line, std::move(message));
   }
 
+  void check(const Symbols& symbols) {
+    if (symbols.overflown()) {
+      fail(1, "more than " + std::to_string(Symbols::kMaxNames) + " variables in one scope");
+    }
+  }
+
   void block(Block& body, Frame frame) {
-    for (StmtPtr& stmt : body) statement(*stmt, frame);
+    for (StmtPtr& stmt : body) {
+      if (error_) return;
+      statement(*stmt, frame);
+    }
   }
 
   void statement(Stmt& stmt, Frame frame) {
@@ -147,6 +157,7 @@ class Resolver {
   void captured(Stmt& stmt, Frame frame) {
     Symbols inner(frame.symbols, frame.chain->function);
     inner.visit(stmt.body);
+    check(inner);
     if (stmt.kind == StmtKind::kFilterBlock) inner.visit_expr(stmt.expr.get());
     const Frame inside{&inner, frame.chain, false};
     block(stmt.body, inside);
@@ -163,6 +174,7 @@ class Resolver {
     Symbols inner(frame.symbols, frame.chain->function);
     for (const ExprPtr& target : stmt.targets) inner.declare_parameters(*target);
     inner.visit(stmt.body);
+    check(inner);
     const Frame inside{&inner, frame.chain, false};
     for (ExprPtr& value : stmt.values) expr(value.get(), frame);
     for (ExprPtr& target : stmt.targets) expr(target.get(), inside);
@@ -195,6 +207,7 @@ class Resolver {
     if (stmt.uses_loop) stmt.loop_slot = inner.declare_parameter("loop").slot;
     inner.declare_parameters(*stmt.target);
     inner.visit(body);
+    check(inner);
     const Frame inside{&inner, chain, false};
     expr(stmt.target.get(), inside);
     block(body, inside);
@@ -202,6 +215,7 @@ class Resolver {
     if (!stmt.otherwise.empty()) {
       Symbols other(frame.symbols, chain->function);
       other.visit(stmt.otherwise);
+      check(other);
       block(stmt.otherwise, {&other, chain, false});
       stmt.else_scope = other.scope(*chain);
     }
@@ -238,6 +252,7 @@ class Resolver {
     for (const ExprPtr& parameter : own.parameters) inner.declare_parameters(*parameter);
     for (const ExprPtr& value : own.defaults) inner.visit_expr(value.get());
     inner.visit(own.body);
+    check(inner);
     for (std::size_t i = 0; i < own.parameters.size(); ++i) {
       if (own.parameters[i]->value.text() != "caller") continue;
       own.explicit_caller = true;

@@ -14,13 +14,7 @@ Symbols::Ref Symbols::define(const std::string& name, Start start) {
   if (fresh) ++function_->slots;
   const Ref ref{function_, it->second};
   refs_[name] = ref;
-  const auto known =
-      std::find_if(loads_.begin(), loads_.end(), [&](const auto& l) { return l.first == ref; });
-  if (known != loads_.end()) {
-    known->second = std::move(start);
-  } else {
-    loads_.emplace_back(ref, std::move(start));
-  }
+  loads_[ref.slot] = std::move(start);
   return ref;
 }
 
@@ -72,7 +66,10 @@ void Symbols::visit_expr(const Expr* expr) {
 }
 
 void Symbols::visit(const Block& block) {
-  for (const StmtPtr& stmt : block) visit(*stmt);
+  for (const StmtPtr& stmt : block) {
+    if (overflown()) return;
+    visit(*stmt);
+  }
 }
 
 void Symbols::visit(const Stmt& stmt) {
@@ -130,15 +127,7 @@ void Symbols::merge(std::vector<Symbols> branches) {
   }
   for (const Symbols& branch : branches) {
     for (const auto& [name, ref] : branch.refs_) refs_[name] = ref;
-    for (const auto& [ref, start] : branch.loads_) {
-      const auto known = std::find_if(loads_.begin(), loads_.end(),
-                                      [&r = ref](const auto& l) { return l.first == r; });
-      if (known != loads_.end()) {
-        known->second = start;
-      } else {
-        loads_.emplace_back(ref, start);
-      }
-    }
+    for (const auto& [slot, start] : branch.loads_) loads_[slot] = start;
     stores_.insert(branch.stores_.begin(), branch.stores_.end());
   }
   for (const std::string& name : stored) {
@@ -146,9 +135,7 @@ void Symbols::merge(std::vector<Symbols> branches) {
     const Ref* outer = parent_ != nullptr ? parent_->find(name) : nullptr;
     const Start start = outer != nullptr ? Start{Start::From::kOuter, *outer, {}}
                                          : Start{Start::From::kContext, {}, name};
-    const auto known = std::find_if(loads_.begin(), loads_.end(),
-                                    [&](const auto& l) { return l.first == target; });
-    if (known != loads_.end()) known->second = start;
+    if (const auto known = loads_.find(target.slot); known != loads_.end()) known->second = start;
   }
 }
 
@@ -164,10 +151,10 @@ SlotRef seen_from(const FunctionChain& chain, const Symbols::Ref& ref) {
 
 Scope Symbols::scope(const FunctionChain& chain) const {
   Scope scope;
-  for (const auto& [ref, start] : loads_) {
+  for (const auto& [slot, start] : loads_) {
     if (start.from == Start::From::kParameter) continue;
     Load load;
-    load.slot = ref.slot;
+    load.slot = slot;
     if (start.from == Start::From::kContext) {
       load.from = Load::From::kContext;
       load.name = Value::string(start.name);

@@ -22,6 +22,8 @@ struct FunctionChain {
 // and how slots start.
 class Symbols {
  public:
+  static constexpr std::size_t kMaxNames = 500;
+
   struct Ref {
     Function* function = nullptr;
     std::uint32_t slot = 0;
@@ -37,6 +39,8 @@ class Symbols {
 
   void declare_parameters(const Expr& target);
   Ref declare_parameter(const std::string& name);
+  // More names than a scope may have: the work for its branches would get out of hand.
+  [[nodiscard]] bool overflown() const { return slots_->size() > kMaxNames; }
   [[nodiscard]] const Ref* find(const std::string& name) const;
   // Loads on entry, slots seen from the innermost function of `chain`.
   [[nodiscard]] Scope scope(const FunctionChain& chain) const;
@@ -59,7 +63,7 @@ class Symbols {
   std::shared_ptr<std::map<std::string, std::uint32_t>>
       slots_;  // shared by the copies made for branches
   std::map<std::string, Ref> refs_;
-  std::vector<std::pair<Ref, Start>> loads_;
+  std::map<std::uint32_t, Start> loads_;  // by slot
   std::set<std::string> stores_;
 };
 

@@ -1,0 +1,252 @@
+#include "simulate/checks.h"
+
+#include "simulate/plumbing.h"
+
+namespace verbatim::simulate {
+
+namespace {
+// The dump of a big store takes long; then only some moments are compared.
+constexpr std::size_t kSmallStore = 40;
+constexpr std::uint64_t kOneIn = 64;
+}  // namespace
+
+std::string_view name(Outcome::Kind kind) {
+  switch (kind) {
+    case Outcome::Kind::kAnswered:
+      return "answered";
+    case Outcome::Kind::kRefused:
+      return "refused";
+    case Outcome::Kind::kFailed:
+      return "failed in the stream";
+    case Outcome::Kind::kBroken:
+      return "connection broken";
+    case Outcome::Kind::kLeft:
+      break;
+  }
+  return "left";
+}
+
+Checks::Checks(const Setup& setup) : setup_(setup), random_(setup.seed) {}
+
+void Checks::step(const std::string& what) {
+  ++steps_;
+  setup_.findings.step();
+  if (!setup_.findings.tracing()) return;
+  setup_.findings.trace(std::to_string(steps_) + " at " +
+                        std::to_string(setup_.clock.now().us / 1000) + " ms: " + what);
+}
+
+Checks::Look Checks::look() {
+  Look look{setup_.ledger.changes, {}};
+  if (by_turn_.size() < kSmallStore || random_.below(kOneIn) == 0) look.dump = setup_.store.dump();
+  return look;
+}
+
+void Checks::unchanged(std::string_view invariant, const std::string& what, const Look& before) {
+  if (!before.dump || before.changes != setup_.ledger.changes) return;
+  ++setup_.ledger.counts["check: store compared"];
+  check(setup_.store.dump() == *before.dump, invariant, what + " leaves the store as it was",
+        "another dump");
+}
+
+void Checks::begins(const Asked& asked) {
+  setup_.ledger.requests[asked.request_id].asked = asked;
+}
+
+bool Checks::in_store(const store::Turn& turn) const {
+  const auto turns = at_once(setup_.store.turns(turn.session_id));
+  if (!turns) return false;
+  for (const auto& each : *turns) {
+    if (each->id == turn.id) return true;
+  }
+  return false;
+}
+
+void Checks::terminal(const Asked& asked, const protocol::ChatResult& result) {
+  const auto& request = setup_.ledger.requests[asked.request_id];
+  check(request.turn != nullptr, "I9", "the turn of " + asked.request_id + " committed",
+        "a terminal event before its commit was acknowledged");
+  const bool deleted = setup_.ledger.sessions[request.turn->session_id].deleted;
+  check(deleted || in_store(*request.turn), "I9",
+        "the turn of " + asked.request_id + " in the store at its terminal event",
+        "it is not there");
+  check_answer(*request.turn, result);
+}
+
+void Checks::finished(const Asked& asked, const Outcome& outcome, const Look& before) {
+  std::string line = asked.request_id + " turn: " + std::string(name(outcome.kind));
+  if (outcome.status != 0) line += " " + std::to_string(outcome.status);
+  step(line + (outcome.error.empty() ? "" : " (" + outcome.error + ")"));
+  auto& request = setup_.ledger.requests[asked.request_id];
+  request.finished = true;
+  request.kind = outcome.kind;
+  request.left_at = outcome.left_at;
+  ++setup_.ledger.counts["turn: " + std::string(name(outcome.kind))];
+  if (hit_by_fault(asked, outcome)) ++setup_.ledger.counts["turns hit by a fault"];
+  switch (outcome.kind) {
+    case Outcome::Kind::kAnswered:
+      check_answer(*request.turn, outcome.result);
+      check_version(request.turn->session_id);
+      break;
+    case Outcome::Kind::kRefused:
+    case Outcome::Kind::kFailed:
+      check(request.turn == nullptr, "I3", asked.request_id + " failed and nothing recorded",
+            "its turn in the store");
+      check_refusal(asked, outcome);
+      unchanged("I3", asked.request_id, before);
+      if (!asked.session.empty()) check_version(asked.session);
+      break;
+    case Outcome::Kind::kBroken:
+      check(!setup_.calm, "calm", "an answer", "a broken connection: " + outcome.error);
+      break;
+    case Outcome::Kind::kLeft:
+      break;
+  }
+  check_committed();
+}
+
+// Counted low: a fault of the store or network that the turn got over is not seen here.
+bool Checks::hit_by_fault(const Asked& asked, const Outcome& outcome) {
+  index_served();
+  for (const sim::Served* entry : by_seed_[asked.seed]) {
+    if (entry->fault_fired) return true;
+  }
+  const bool failed =
+      outcome.kind != Outcome::Kind::kAnswered && outcome.kind != Outcome::Kind::kLeft;
+  return failed && outcome.status != 404 && !closing_;
+}
+
+void Checks::check_refusal(const Asked& asked, const Outcome& outcome) {
+  using sim::Fault;
+  const auto& sessions = setup_.ledger.sessions;
+  const auto session = sessions.find(asked.session);
+  const bool deleted = session != sessions.end() && session->second.deleted;
+  const std::string found =
+      "status " + std::to_string(outcome.status) + ", " + outcome.code + ", " + outcome.error;
+  if (deleted && (outcome.status == 404 || outcome.kind == Outcome::Kind::kFailed)) return;
+  check(!setup_.calm, "calm", asked.request_id + " answered", found);
+  const int status = outcome.status;
+  // 408: the link stalled before the request was there.
+  const bool gateways = status == 408 || status == 502 || status == 503 || status == 504;
+  const bool engines = (status == 400 && engine_fault(asked.seed, Fault::kHttp400)) ||
+                       (status == 429 && engine_fault(asked.seed, Fault::kHttp429)) ||
+                       (status == 500 && engine_fault(asked.seed, Fault::kHttp500));
+  const bool in_stream = outcome.kind == Outcome::Kind::kFailed;
+  check(gateways || engines || in_stream, "statuses", "a status that a fault explains", found);
+}
+
+void Checks::refused(const std::string& name, const Reply& reply, int status, const std::string& id,
+                     const Look& before) {
+  step(id + " " + name + ": " + std::to_string(reply.status));
+  ++setup_.ledger.counts["wrong request: " + name];
+  check(!setup_.ledger.requests[id].commit_began, "I3", name + " changes nothing", "a commit");
+  unchanged("I3", name, before);
+  // The connection or the store may fail before the request is understood.
+  if (!setup_.calm && (reply.status == 0 || reply.status == 408 || reply.status == 503)) return;
+  const bool gone = reply.status == 404 && status == 400;  // the session was deleted meanwhile
+  check(reply.status == status || gone, "statuses", name + ": status " + std::to_string(status),
+        std::to_string(reply.status) + " " + reply.body);
+}
+
+void Checks::plain(const std::string& name, const Reply& reply,
+                   std::initializer_list<int> statuses) {
+  step(name + ": " + std::to_string(reply.status));
+  if (!setup_.calm && (reply.status == 0 || reply.status == 408 || reply.status == 503)) return;
+  for (const int status : statuses) {
+    if (reply.status == status) return;
+  }
+  setup_.findings.fail("statuses", name + " answered well",
+                       std::to_string(reply.status) + " " + reply.body);
+}
+
+void Checks::created(const std::string& session) {
+  const auto info = at_once(setup_.store.session(session));
+  check(info && info->has_value(), "I9", "session " + session + " in the store", "it is not there");
+}
+
+void Checks::deleted(const std::string& session, int status) {
+  if (status != 204 && status != 404) return;
+  check(setup_.ledger.sessions[session].deleted, "I9", "session " + session + " deleted",
+        "it is still there");
+  const auto info = at_once(setup_.store.session(session));
+  check(info && !info->has_value(), "I9", "session " + session + " gone", "it is still there");
+}
+
+void Checks::check_version(const std::string& id) {
+  const auto info = at_once(setup_.store.session(id));
+  if (!info || !*info) return;  // deleted; check_store() looks for the others
+  auto& session = setup_.ledger.sessions[id];
+  const std::uint64_t version = (*info)->version;
+  const std::string seen = std::to_string(session.seen_version);
+  if (session.changes > session.seen_changes) {
+    check(version > session.seen_version, "I8", "a version above " + seen + " of session " + id,
+          std::to_string(version));
+  } else {
+    check(version == session.seen_version, "I8", "version " + seen + " of session " + id,
+          std::to_string(version) + " though nothing changed");
+  }
+  session.seen_changes = session.changes;
+  session.seen_version = version;
+}
+
+void Checks::at_end(const End& end) {
+  check_committed();
+  check_store();
+  check_aborts(end);
+}
+
+void Checks::check_store() {
+  for (const auto& [id, session] : setup_.ledger.sessions) check_session(id, session);
+  auto& counts = setup_.ledger.counts;
+  for (const auto& [id, request] : setup_.ledger.requests) {
+    if (request.turn == nullptr) continue;
+    ++counts["recorded turns"];
+    check(request.finished, "I9", "an agent behind each turn", "none behind that of " + id);
+    if (request.kind == Outcome::Kind::kAnswered) continue;
+    const bool lost =
+        request.kind == Outcome::Kind::kLeft || request.kind == Outcome::Kind::kBroken;
+    check(lost, "I3", "no turn of " + id + ", which failed", "its turn");
+    ++counts["recorded turns whose client was gone"];
+  }
+}
+
+void Checks::check_session(const std::string& id, const Ledger::Session& session) {
+  const auto turns = at_once(setup_.store.turns(id));
+  if (session.deleted) {
+    check(!turns.ok(), "I9", "no turns of the deleted session " + id, "some");
+    return;
+  }
+  check(turns.ok(), "I9", "session " + id + " in the store", "it is not there");
+  check(turns->size() == session.turns.size(), "I9",
+        std::to_string(session.turns.size()) + " turns of session " + id,
+        std::to_string(turns->size()));
+  for (std::size_t i = 0; i < turns->size(); ++i) {
+    check((*turns)[i]->id == session.turns[i]->id, "I9",
+          "turn " + std::to_string(i) + " of session " + id + " as acknowledged", "another one");
+    check((*turns)[i]->seq == i + 1, "I9", "seq " + std::to_string(i + 1),
+          std::to_string((*turns)[i]->seq));
+  }
+  check_version(id);
+}
+
+void Checks::check_aborts(const End& end) {
+  index_served();
+  for (const auto& [id, request] : setup_.ledger.requests) {
+    if (request.kind != Outcome::Kind::kLeft || request.commit_began) continue;
+    ++setup_.ledger.counts["clients that left before the commit"];
+    if (!end.aborts_arrive) continue;
+    const auto entries = by_seed_.find(request.asked.seed);
+    if (entries == by_seed_.end()) continue;
+    for (const sim::Served* served : entries->second) {
+      ++setup_.ledger.counts["check: aborts"];
+      const auto late = served->last_sent - request.left_at;
+      check(late <= end.slack, "abort",
+            "nothing sent for " + id + " later than " + std::to_string(end.slack.count()) +
+                " us behind its client's leaving",
+            std::to_string(late.count()) + " us");
+      check(served->ended, "abort", "the generation of " + id + " ended", "it still runs");
+    }
+  }
+}
+
+}  // namespace verbatim::simulate

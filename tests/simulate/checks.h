@@ -1,0 +1,112 @@
+#pragma once
+
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/executor.h"
+#include "base/files.h"
+#include "base/random.h"
+#include "json/value.h"
+#include "sim/sim_engine.h"
+#include "simulate/chat_client.h"
+#include "simulate/ledger.h"
+#include "simulate/shared_model.h"
+
+namespace verbatim::simulate {
+
+// The invariants of docs/design.md 1, checked from outside: the truth is what the engine received
+// and sampled, what the agents saw, and what the store acknowledged; ids of rows are put together
+// here again. Stops the program at the first difference.
+class Checks {
+ public:
+  struct Setup {
+    const SharedModel& model;
+    base::Clock& clock;
+    store::Store& store;  // as it is, without delays
+    const sim::SimEngine& engine;
+    Ledger& ledger;
+    Findings& findings;
+    std::uint64_t seed = 0;
+    bool calm = false;  // no faults: what is legal must succeed
+  };
+  explicit Checks(const Setup& setup);
+
+  // The store at one moment; its dump where it is worth the time.
+  struct Look {
+    std::uint64_t changes = 0;
+    std::optional<std::string> dump;
+  };
+  Look look();
+  // Nothing changed since, unless something else did it.
+  void unchanged(std::string_view invariant, const std::string& what, const Look& before);
+
+  // Requests for turns: before one is sent, at its terminal event, behind its end.
+  void begins(const Asked& asked);
+  void terminal(const Asked& asked, const protocol::ChatResult& result);
+  void finished(const Asked& asked, const Outcome& outcome, const Look& before);
+  // Requests that must be refused.
+  void refused(const std::string& name, const Reply& reply, int status, const std::string& id,
+               const Look& before);
+  // Other requests: one of `statuses`, where no fault may have struck.
+  void plain(const std::string& name, const Reply& reply, std::initializer_list<int> statuses);
+  void created(const std::string& session);
+  void deleted(const std::string& session, int status);
+  void seen_session(const std::string& session, const Reply& reply, const Look& before);
+
+  // At the end, when nothing runs any more.
+  struct End {
+    bool aborts_arrive = false;  // every client that left had to be noticed at the engine
+    base::Duration slack{0};     // within this time
+  };
+  void at_end(const End& end);
+  void records(base::Files& files, const std::string& dir, std::uint64_t failed_lines);
+
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
+  void set_closing() { closing_ = true; }
+
+ private:
+  using Ids = trajectory::TokenIds;
+  void step(const std::string& what);
+  // Turns that were committed since the last call.
+  void check_committed();
+  void check_turn(const store::TurnPtr& turn);
+  void check_exact(const store::Turn& turn, const Ids& prompt);
+  void check_prefix(const store::Turn& turn, const Ids& prompt);
+  void check_spans(const store::Turn& turn);
+  void check_place(const store::Turn& turn);
+  [[nodiscard]] bool hit_by_fault(const Asked& asked, const Outcome& outcome);
+  void check_refusal(const Asked& asked, const Outcome& outcome);
+  void check_answer(const store::Turn& turn, const protocol::ChatResult& result);
+  void check_version(const std::string& session);
+  void check_store();
+  void check_session(const std::string& id, const Ledger::Session& session);
+  void check_aborts(const End& end);
+  void check_record_file(const std::string& name, const std::string& text);
+  void check_record(const std::string& session, const json::Value& line,
+                    std::map<std::uint64_t, bool>& indexes);
+  [[nodiscard]] bool in_store(const store::Turn& turn) const;
+  [[nodiscard]] const sim::Served* served_as(const store::Turn& turn, const Ids& prompt);
+  [[nodiscard]] std::string served_with(std::int64_t seed);
+  [[nodiscard]] bool engine_fault(std::int64_t seed, sim::Fault fault);
+  void index_served();
+  void check(bool holds, std::string_view invariant, const std::string& expected,
+             const std::string& found) {
+    if (!holds) setup_.findings.fail(invariant, expected, found);
+  }
+
+  Setup setup_;
+  base::SeededRandom random_;
+  std::uint64_t steps_ = 0;
+  bool closing_ = false;
+  std::size_t indexed_ = 0;
+  std::map<std::int64_t, std::vector<const sim::Served*>> by_seed_;
+  std::map<std::uint64_t, store::TurnPtr> by_turn_;  // acknowledged and checked
+  std::map<std::string, std::uint64_t> lines_;       // record lines by session
+};
+
+// All ids from the root to the end of the prompt, put together from what each turn holds.
+trajectory::TokenIds prompt_ids(const store::Turn& turn);
+
+}  // namespace verbatim::simulate

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "message/message.h"
+#include "simulate/ledger.h"
+
+namespace verbatim::simulate {
+
+// A message of an agent's history.
+struct Item {
+  message::Message message;
+  std::string turn;      // an answer: the request whose recorded turn it is; empty: none
+  bool touched = false;  // changed since, so that it is no continuation of what is recorded
+};
+
+// An agent's own view of a conversation, and how it spells requests.
+struct Conversation {
+  std::string session;  // empty: stateless chat
+  bool tools = false;
+  std::vector<Item> items;
+};
+
+// Sampling and so on, drawn for each request.
+struct RequestShape {
+  bool stream = false;
+  bool usage = false;
+  bool logprobs = false;
+  bool no_tools = false;  // tool_choice none
+  bool no_thinking = false;
+  bool stops = false;            // a stop string
+  std::uint64_t max_tokens = 0;  // 0: none
+};
+RequestShape some_shape(base::Random& random);
+
+// Opens a conversation: perhaps a system message, and a user message no other conversation has.
+void open(Conversation& conversation, base::Random& random, const std::string& unique);
+// What an agent adds to an answer: tool results for its calls, else the user's next message.
+void go_on(Conversation& conversation, base::Random& random);
+// Changes something earlier: the request then continues what stands above it.
+void edit(Conversation& conversation, base::Random& random);
+// Takes over the answer of a request that carried all items.
+void adopt(Conversation& conversation, const Asked& asked, message::Message answer);
+
+// The body of a request, in one of its many spellings; fills in what of `asked` the history tells.
+std::string spell(const Conversation& conversation, const RequestShape& shape, base::Random& random,
+                  Asked& asked);
+
+}  // namespace verbatim::simulate

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+
+#include "base/runtime.h"
+#include "engine/engine.h"
+
+namespace verbatim::simulate {
+
+// An engine client with a deliberate bug: it never tells the engine that a generation is not wanted
+// any more, and reads on instead.
+class DeafEngine final : public engine::Engine {
+ public:
+  DeafEngine(base::Executor& executor, std::unique_ptr<engine::Engine> inner)
+      : executor_(executor), inner_(std::move(inner)) {}
+
+  [[nodiscard]] std::string_view kind() const override { return inner_->kind(); }
+  [[nodiscard]] std::string_view mode() const override { return inner_->mode(); }
+  [[nodiscard]] base::Status check(const message::Sampling& sampling) const override {
+    return inner_->check(sampling);
+  }
+  base::Task<base::Result<std::unique_ptr<engine::TokenStream>>> generate(
+      engine::TokenRequest request) override;
+  base::Task<base::Result<engine::Probe>> probe(base::MonoTime deadline) override {
+    return inner_->probe(deadline);
+  }
+  base::Task<base::Status> ready(base::MonoTime deadline) override {
+    return inner_->ready(deadline);
+  }
+  base::Task<void> stop() override;
+
+  // For its streams: reads to the end of one that was given up.
+  void read_on(std::shared_ptr<engine::TokenIds> prompt,
+               std::unique_ptr<engine::TokenStream> stream);
+
+ private:
+  base::Executor& executor_;
+  std::unique_ptr<engine::Engine> inner_;
+  std::size_t reading_on_ = 0;
+};
+
+}  // namespace verbatim::simulate

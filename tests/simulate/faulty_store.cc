@@ -1,0 +1,89 @@
+#include "simulate/faulty_store.h"
+
+#include "base/timer.h"
+
+namespace verbatim::simulate {
+
+using base::Result;
+using base::Status;
+using base::Task;
+
+namespace {
+// Calls that are rare fail more often, so that each kind is seen.
+constexpr unsigned kOften = 1;
+constexpr unsigned kSeldom = 8;
+}  // namespace
+
+Task<void> FaultyStore::pause() {
+  // Most calls take no time at all, as with a store in memory; then everything behind them follows
+  // at once.
+  if (random_.chance(600)) co_return;
+  const auto ms = static_cast<std::int64_t>(1 + random_.below(15));
+  co_await base::sleep_for(executor_, std::chrono::milliseconds(ms));
+}
+
+Task<Status> FaultyStore::before(const char* call, unsigned weight) {
+  co_await pause();
+  if (!random_.chance(fails_ * weight)) co_return Status();
+  ++ledger_.counts[std::string("store ") + call];
+  co_return base::error(base::ErrorKind::kUnavailable, "the store does not answer");
+}
+
+Task<void> FaultyStore::after() {
+  return pause();
+}
+
+Task<Status> FaultyStore::create_session(std::string id, std::int64_t now_ms) {
+  if (auto status = co_await before("create_session", kSeldom); !status.ok()) co_return status;
+  auto status = co_await inner_.create_session(id, now_ms);
+  if (status.ok()) ledger_.note_session(id);
+  co_await after();
+  co_return status;
+}
+
+Task<Result<std::optional<store::SessionInfo>>> FaultyStore::session(std::string id) {
+  if (auto status = co_await before("session", kOften); !status.ok())
+    co_return std::move(status).error();
+  auto info = co_await inner_.session(id);
+  co_await after();
+  co_return info;
+}
+
+Task<Status> FaultyStore::delete_session(std::string id) {
+  if (auto status = co_await before("delete_session", kSeldom); !status.ok()) co_return status;
+  auto status = co_await inner_.delete_session(id);
+  if (status.ok()) ledger_.note_deleted(id);
+  co_await after();
+  co_return status;
+}
+
+Task<Result<std::vector<store::TurnPtr>>> FaultyStore::turns(std::string session_id) {
+  if (auto status = co_await before("turns", kSeldom); !status.ok())
+    co_return std::move(status).error();
+  auto turns = co_await inner_.turns(session_id);
+  co_await after();
+  co_return turns;
+}
+
+Task<Result<store::TurnPtr>> FaultyStore::commit(std::unique_ptr<store::Turn> turn,
+                                                 store::SessionUse use) {
+  const std::string request_id = turn->request_id;
+  ledger_.note_commit_began(request_id);
+  if (auto status = co_await before("commit", kOften); !status.ok())
+    co_return std::move(status).error();
+  auto recorded = co_await inner_.commit(std::move(turn), use);
+  if (recorded) ledger_.note_commit(*recorded);
+  co_await after();
+  co_return recorded;
+}
+
+Task<Result<std::vector<store::TurnPtr>>> FaultyStore::find(
+    std::span<const trajectory::Digest> digests) {
+  if (auto status = co_await before("find", kOften); !status.ok())
+    co_return std::move(status).error();
+  auto found = co_await inner_.find(digests);
+  co_await after();
+  co_return found;
+}
+
+}  // namespace verbatim::simulate

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/sim/sim_files.h"
+#include "base/sim/sim_network.h"
+#include "sim/faults.h"
+#include "sim/sglang_face.h"
+
+namespace verbatim::simulate {
+
+// What one seed's world is like: which faults, how often, how slow. Chances in thousandths.
+struct Profile {
+  base::sim::SimNetworkOptions agent_link;   // agents and gateway
+  base::sim::SimNetworkOptions engine_link;  // gateway and engine
+  base::sim::SimFilesOptions files;
+  sim::FaultRates engine;
+  unsigned store_fails = 0;
+  sim::Streaming streaming = sim::Streaming::kCumulative;
+  std::size_t ids_per_event = 1;
+  unsigned agents = 6;
+  bool records = true;
+  bool closes_early = false;  // the gateway is shut down while agents are at work
+  bool calm = false;          // no faults at all: what is legal must succeed
+
+  // A client that left is always noticed: nothing swallows the end of its connection or ours.
+  [[nodiscard]] bool aborts_arrive() const {
+    return agent_link.stall == 0 && engine_link.stall == 0 && engine_link.cut == 0 &&
+           engine_link.blackhole == 0 && engine_link.refuse == 0;
+  }
+};
+
+Profile profile_of(std::uint64_t seed);
+
+}  // namespace verbatim::simulate

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace verbatim::simulate {
+
+// A deliberate bug, built in by a decorator: the simulation must find it.
+enum class Break {
+  kNone,
+  kCommitAfterAnswer,  // the store acknowledges turns it has not kept yet
+  kLostVersion,        // a commit does not raise the version
+  kWrongLogprob,       // one logprob is kept a little off
+  kStaleParent,        // a turn is hung below its parent's sibling
+  kNoAbort,            // the engine is not told that nobody listens any more
+};
+std::optional<Break> break_named(const std::string& name);
+
+struct Settings {
+  std::uint64_t seeds = 200;
+  std::uint64_t first_seed = 1;
+  std::uint64_t turns = 100'000;  // requests for a turn, over all seeds
+  Break broken = Break::kNone;
+  std::string broken_name;
+  bool trace = false;
+  bool quiet = false;
+  std::uint64_t twice = 20;  // each so many seeds one is run twice
+  std::string toy_dir = "tests/cases/toy";
+
+  [[nodiscard]] std::uint64_t turns_per_seed() const {
+    return std::max<std::uint64_t>(1, turns / std::max<std::uint64_t>(1, seeds));
+  }
+};
+
+}  // namespace verbatim::simulate

@@ -1,0 +1,247 @@
+#include <algorithm>
+
+#include "simulate/checks.h"
+#include "simulate/words.h"
+
+namespace verbatim::simulate {
+
+using message::Message;
+using sim::Fault;
+using sim::Served;
+using store::Turn;
+using store::TurnPtr;
+using trajectory::TokenIds;
+
+namespace {
+
+// Faults behind which an answer is still good; see sim/faults.h.
+bool harmless(Fault fault) {
+  return fault == Fault::kNoOutputIds || fault == Fault::kSlowBody ||
+         fault == Fault::kIdsPastStop || fault == Fault::kSplitBytes ||
+         fault == Fault::kTrimmedStop;
+}
+
+template <class T>
+std::vector<T> joined(std::vector<T> first, const std::vector<T>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+template <class T>
+bool begins_with(const std::vector<T>& all, const std::vector<T>& part) {
+  return part.size() <= all.size() && std::equal(part.begin(), part.end(), all.begin());
+}
+
+// Answers that an agent's request can't tell apart.
+bool same_answer(const Message& a, const Message& b) {
+  if (trimmed(a.text) != trimmed(b.text) || a.tool_calls.size() != b.tool_calls.size())
+    return false;
+  for (std::size_t i = 0; i < a.tool_calls.size(); ++i) {
+    if (a.tool_calls[i].name != b.tool_calls[i].name) return false;
+    if (canonical(a.tool_calls[i].arguments) != canonical(b.tool_calls[i].arguments)) return false;
+  }
+  return true;
+}
+
+// Turns whose histories read alike.
+bool same_history(const Turn* a, const Turn* b) {
+  while (a != nullptr && b != nullptr && a != b) {
+    if (a->message_count != b->message_count || !same_answer(a->answer, b->answer)) return false;
+    a = a->parent.get();
+    b = b->parent.get();
+  }
+  return true;
+}
+
+std::string place_of(const Turn& turn) {
+  return turn.parent ? "below " + turn.parent->request_id : "a root: " + turn.attach.reason;
+}
+
+std::string shown(const Message& message) {
+  std::string out =
+      "text \"" + message.text + "\" reasoning \"" + message.reasoning.value_or("") + "\"";
+  for (const auto& call : message.tool_calls)
+    out += " call " + call.id + " " + call.name + " " + call.arguments;
+  return out;
+}
+
+}  // namespace
+
+TokenIds prompt_ids(const Turn& turn) {
+  std::vector<const Turn*> path;
+  for (const Turn* each = &turn; each != nullptr; each = each->parent.get()) path.push_back(each);
+  TokenIds ids;
+  for (std::size_t i = path.size(); i-- > 0;) {
+    const Turn& each = *path[i];
+    ids.resize(ids.size() - std::min<std::size_t>(each.parent_trim, ids.size()));
+    ids.insert(ids.end(), each.prompt.begin(), each.prompt.end());
+    if (i > 0) ids.insert(ids.end(), each.completion.begin(), each.completion.end());
+  }
+  return ids;
+}
+
+void Checks::index_served() {
+  const auto& served = setup_.engine.served();
+  for (; indexed_ < served.size(); ++indexed_) {
+    const Served& entry = served[indexed_];
+    if (entry.seed) by_seed_[*entry.seed].push_back(&entry);
+  }
+}
+
+bool Checks::engine_fault(std::int64_t seed, Fault fault) {
+  index_served();
+  for (const Served* entry : by_seed_[seed]) {
+    if (entry->fault_fired && entry->fault == fault) return true;
+  }
+  return false;
+}
+
+const Served* Checks::served_as(const Turn& turn, const TokenIds& prompt) {
+  index_served();
+  const TokenIds ids = joined(turn.completion, turn.discarded);
+  for (const Served* entry : by_seed_[turn.sampling.seed.value_or(0)]) {
+    const bool same_ids = entry->sent == ids.size() && begins_with(entry->ids, ids);
+    if (entry->whole && same_ids && entry->prompt == prompt) return entry;
+  }
+  return nullptr;
+}
+
+// What the engine served under a seed, for messages.
+std::string Checks::served_with(std::int64_t seed) {
+  std::string out =
+      std::to_string(by_seed_[seed].size()) + " generations of seed " + std::to_string(seed);
+  for (const Served* entry : by_seed_[seed]) {
+    out += "; prompt " + std::to_string(entry->prompt.size()) + " ids, sent " +
+           std::to_string(entry->sent) + " of " + std::to_string(entry->ids.size()) +
+           (entry->whole ? ", whole" : "") + (entry->stopped ? ", stopped" : "");
+    if (entry->fault_fired) out += ", fault " + std::string(sim::name(*entry->fault));
+  }
+  return out;
+}
+
+void Checks::check_committed() {
+  auto& unchecked = setup_.ledger.unchecked;
+  while (!unchecked.empty()) {
+    const TurnPtr turn = unchecked.front();
+    unchecked.pop_front();
+    check_turn(turn);
+    by_turn_[turn->id] = turn;
+  }
+}
+
+void Checks::check_turn(const TurnPtr& turn) {
+  const TokenIds prompt = prompt_ids(*turn);
+  check_exact(*turn, prompt);
+  check_prefix(*turn, prompt);
+  check_spans(*turn);
+  check_place(*turn);
+}
+
+// I4 and I6: what is recorded is what the engine received and sampled for this very request.
+void Checks::check_exact(const Turn& turn, const TokenIds& prompt) {
+  const std::string which = "the turn of " + turn.request_id;
+  const auto& asked = setup_.ledger.requests[turn.request_id].asked;
+  check(turn.sampling.seed == asked.seed, "I4", which + " with its seed", "another seed");
+  check(turn.completion.size() == turn.logprobs.size() &&
+            turn.discarded.size() == turn.discarded_logprobs.size(),
+        "I6", "a logprob for each id of " + which, std::to_string(turn.logprobs.size()));
+  const Served* served = served_as(turn, prompt);
+  if (served == nullptr) {
+    setup_.findings.fail("I4",
+                         "the prompt (" + std::to_string(prompt.size()) + " ids) and the " +
+                             std::to_string(turn.completion.size()) + " + " +
+                             std::to_string(turn.discarded.size()) + " sampled ids of " + which +
+                             " as at the engine",
+                         served_with(asked.seed));
+  }
+  const auto logprobs = joined(turn.logprobs, turn.discarded_logprobs);
+  check(begins_with(served->logprobs, logprobs), "I4", "logprobs of " + which + " as sampled",
+        "others");
+  check(!served->fault_fired || harmless(*served->fault), "proof",
+        "no turn out of an answer with the fault " +
+            std::string(served->fault ? sim::name(*served->fault) : ""),
+        which);
+  check(turn.discarded.empty() || served->fault == Fault::kIdsPastStop, "I4",
+        "all sampled ids kept in " + which, std::to_string(turn.discarded.size()) + " discarded");
+  check(turn.row_size == prompt.size() + turn.completion.size(), "I4",
+        "row size " + std::to_string(prompt.size() + turn.completion.size()),
+        std::to_string(turn.row_size));
+}
+
+// I1: the engine received the parent's prompt and completion again, id by id.
+void Checks::check_prefix(const Turn& turn, const TokenIds& prompt) {
+  if (!turn.parent) return;
+  const auto trim = turn.parent_trim;
+  const auto max_trim = setup_.model.made->renderer->family().max_trim();
+  check(trim <= max_trim, "I1", "at most " + std::to_string(max_trim) + " ids dropped",
+        std::to_string(trim));
+  TokenIds row = joined(prompt_ids(*turn.parent), turn.parent->completion);
+  row.resize(row.size() - std::min<std::size_t>(trim, row.size()));
+  check(begins_with(prompt, row), "I1",
+        "the prompt of " + turn.request_id + " begins with the row of " + turn.parent->request_id,
+        "it does not");
+  const auto parent = by_turn_.find(turn.parent->id);
+  check(parent != by_turn_.end(), "I1", "a parent that was committed before", "none");
+}
+
+// I7, and that nothing an agent typed became a control token.
+void Checks::check_spans(const Turn& turn) {
+  std::size_t at = 0;
+  for (const auto& span : turn.spans) {
+    check(span.count > 0 && at + span.count <= turn.prompt.size(), "I7",
+          "spans that tile the prompt of " + turn.request_id, "one that does not fit");
+    const bool typed = span.source == message::SpanSource::kMessage &&
+                       span.field == message::Field::kText &&
+                       span.message + 1 + turn.messages.size() >= turn.message_count;
+    for (std::size_t i = at; typed && i < at + span.count; ++i) {
+      check(turn.prompt[i] < setup_.model.first_control, "injection",
+            "no control token out of a message of " + turn.request_id,
+            "id " + std::to_string(turn.prompt[i]));
+    }
+    at += span.count;
+  }
+  check(at == turn.prompt.size(), "I7", "spans that tile the prompt of " + turn.request_id,
+        std::to_string(at) + " of " + std::to_string(turn.prompt.size()) + " ids");
+}
+
+// The turn hangs below the one its agent continued.
+void Checks::check_place(const Turn& turn) {
+  const auto& asked = setup_.ledger.requests[turn.request_id].asked;
+  const std::string which = "the turn of " + turn.request_id;
+  check(turn.message_count == asked.messages + 1, "place",
+        std::to_string(asked.messages + 1) + " messages in " + which,
+        std::to_string(turn.message_count));
+  auto& counts = setup_.ledger.counts;
+  ++counts["attached: " + std::string(turn.parent ? "child" : "root, " + turn.attach.reason)];
+  if (turn.attach.ambiguous) ++counts["attached: ambiguous"];
+  if (asked.parent.empty()) {
+    check(!turn.parent, "place", which + " a root", place_of(turn));
+    return;
+  }
+  if (!turn.parent) {
+    check(asked.may_start_over && turn.attach.reason == "suffix", "place",
+          which + " below " + asked.parent, place_of(turn));
+    return;
+  }
+  const auto& expected = setup_.ledger.requests[asked.parent].turn;
+  check(expected != nullptr && same_history(turn.parent.get(), expected.get()), "place",
+        which + " below " + asked.parent, place_of(turn));
+}
+
+// I11: what the events fold to is what is recorded.
+void Checks::check_answer(const Turn& turn, const protocol::ChatResult& result) {
+  const Message seen = result.turn.to_message();
+  const Message& kept = turn.answer;
+  check(seen.text == kept.text && seen.reasoning == kept.reasoning &&
+            seen.tool_calls == kept.tool_calls,
+        "I11", "the answer of " + turn.request_id + ": " + shown(kept), shown(seen));
+  check(result.finish_reason == message::name(turn.finish), "I11",
+        "finish reason " + std::string(message::name(turn.finish)), result.finish_reason);
+  check(result.id == turn.completion_id, "I11", "id " + turn.completion_id, result.id);
+  if (!result.usage) return;
+  check(result.usage->prompt_tokens + turn.completion.size() == turn.row_size &&
+            result.usage->completion_tokens == turn.completion.size(),
+        "I11", "usage of " + turn.request_id + " as recorded", "other counts");
+}
+
+}  // namespace verbatim::simulate

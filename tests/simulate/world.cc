@@ -1,0 +1,229 @@
+#include "simulate/world.h"
+
+#include <functional>
+
+#include "api/instance.h"
+#include "base/sim/sim_files.h"
+#include "base/sim/sim_network.h"
+#include "base/sim/sim_worker.h"
+#include "base/timer.h"
+#include "engine/sglang/engine.h"
+#include "simulate/agent.h"
+#include "simulate/author.h"
+#include "simulate/broken_store.h"
+#include "simulate/deaf_engine.h"
+#include "simulate/faulty_store.h"
+#include "simulate/plumbing.h"
+#include "simulate/profile.h"
+#include "store/memory_store.h"
+
+namespace verbatim::simulate {
+
+using base::Task;
+
+namespace {
+
+constexpr std::uint16_t kGatewayPort = 8080;
+constexpr std::uint16_t kEnginePort = 30000;
+constexpr std::uint64_t kContext = 8192;
+constexpr const char* kRecords = "records";
+// Over it a turn is given up; far over what any reply takes.
+constexpr base::Duration kTurnTimeout = std::chrono::seconds(90);
+constexpr base::Duration kEngineSilence = std::chrono::seconds(20);
+// Until the engine has seen a client go: the latencies of two links, timers, abort calls.
+constexpr base::Duration kAbortSlack = std::chrono::milliseconds(150);
+
+std::unique_ptr<gateway::Model> model_of(const SharedModel& shared) {
+  auto model = std::make_unique<gateway::Model>();
+  model->name = shared.made->name;
+  model->checkpoint = shared.made->checkpoint;
+  model->renderer = shared.made->renderer;
+  model->markers = shared.made->markers;
+  model->vocab_size = shared.made->vocab_size;
+  model->max_model_len.store(kContext);
+  return model;
+}
+
+sim::SimOptions engine_options(const SharedModel& model, const Profile& profile,
+                               std::uint64_t seed) {
+  sim::SimOptions options;
+  options.tokenizer = model.tokenizer;
+  options.model = "toy";
+  options.max_model_len = kContext;
+  options.author = [](const sim::GenerateCall&, base::Random& random) {
+    return some_reply(random);
+  };
+  options.seed = seed;
+  options.streaming = profile.streaming;
+  options.ids_per_event = profile.ids_per_event;
+  options.faults = profile.engine;
+  options.keeps_log = true;
+  return options;
+}
+
+class World {
+ public:
+  World(const SharedModel& model, std::uint64_t seed, const Settings& settings, Findings& findings);
+  Run run();
+
+ private:
+  Task<void> live();
+  Task<void> close_early();
+  std::unique_ptr<engine::Engine> make_engine();
+  void check_idle();
+  void count_faults(Counts& faults);
+
+  const Profile profile_;
+  Findings& findings_;
+  base::SeededRandom random_;
+  base::sim::SimExecutor executor_;
+  base::sim::SimNetwork agent_link_;
+  base::sim::SimNetwork engine_link_;
+  GatewayNetwork network_;
+  base::sim::SimFiles files_;
+  base::sim::SimWorker worker_;
+  base::SeededRandom gateway_random_;
+  base::Runtime gateway_runtime_;
+  base::Runtime engine_runtime_;
+  base::Runtime agent_runtime_;
+  Ledger ledger_;
+  store::MemoryStore memory_;
+  BrokenStore store_;      // as the checks see it
+  FaultyStore far_store_;  // as the gateway sees it
+  std::unique_ptr<gateway::Model> model_;
+  sim::SimEngine engine_;
+  std::unique_ptr<gateway::Recorder> recorder_;
+  Break broken_;
+  std::unique_ptr<api::Instance> gateway_;
+  Checks checks_;
+  Stage stage_;
+  std::vector<std::unique_ptr<Agent>> agents_;
+};
+
+World::World(const SharedModel& model, std::uint64_t seed, const Settings& settings,
+             Findings& findings)
+    : profile_(profile_of(seed)),
+      findings_(findings),
+      random_(seed * 31 + 7),
+      executor_(seed, base::sim::JobOrder::kShuffled),
+      agent_link_(executor_, seed * 31 + 1, profile_.agent_link),
+      engine_link_(executor_, seed * 31 + 2, profile_.engine_link),
+      network_(agent_link_, engine_link_),
+      files_(seed * 31 + 3),
+      worker_(executor_, seed * 31 + 4),
+      gateway_random_(seed * 31 + 5),
+      gateway_runtime_{executor_, network_, gateway_random_, files_, worker_},
+      engine_runtime_{executor_, engine_link_, gateway_random_, files_, worker_},
+      agent_runtime_{executor_, agent_link_, gateway_random_, files_, worker_},
+      store_(executor_, memory_, settings.broken, seed * 31 + 6),
+      far_store_(executor_, store_, ledger_, seed * 31 + 8, profile_.store_fails),
+      model_(model_of(model)),
+      engine_(engine_runtime_, engine_options(model, profile_, seed)),
+      broken_(settings.broken),
+      checks_({model, executor_.clock(), store_, engine_, ledger_, findings, seed, profile_.calm}),
+      stage_{agent_runtime_, kGatewayPort, ledger_, checks_, findings, settings.turns_per_seed()} {
+  if (profile_.records) {
+    recorder_ = std::make_unique<gateway::Recorder>(files_, worker_, kRecords, "toy");
+    (void)recorder_->open();
+    files_.options() = profile_.files;
+  }
+  api::InstanceOptions options;
+  options.runner.turn_timeout = kTurnTimeout;
+  gateway_ = std::make_unique<api::Instance>(gateway_runtime_, *model_, make_engine(), far_store_,
+                                             recorder_.get(), "key of digests", options);
+  for (unsigned i = 0; i < profile_.agents; ++i)
+    agents_.push_back(std::make_unique<Agent>(stage_, i, seed * 131 + i));
+}
+
+std::unique_ptr<engine::Engine> World::make_engine() {
+  engine::sglang::Options options;
+  options.url = *net::parse_url("http://engine:" + std::to_string(kEnginePort));
+  options.vocab_size = model_->vocab_size;
+  options.idle_timeout = kEngineSilence;
+  auto engine = std::make_unique<engine::sglang::SglangEngine>(gateway_runtime_, options);
+  if (broken_ != Break::kNoAbort) return engine;
+  return std::make_unique<DeafEngine>(executor_, std::move(engine));
+}
+
+Task<void> World::close_early() {
+  const auto turns = stage_.turns_left / 2 + random_.below(stage_.turns_left / 2 + 1);
+  while (stage_.turns_left > turns)
+    co_await base::sleep_for(executor_, std::chrono::milliseconds(1 + random_.below(300)));
+  stage_.closing = true;
+  checks_.set_closing();
+  const auto patience = std::chrono::milliseconds(random_.below(4000));
+  co_await gateway_->drain(executor_.clock().now() + patience);
+}
+
+Task<void> World::live() {
+  (void)engine_.start("engine", kEnginePort);
+  (void)gateway_->start("gateway", kGatewayPort, base::Network::PortUse::kExclusive);
+  Together all(executor_);
+  for (const auto& agent : agents_) all.run(agent->run());
+  if (profile_.closes_early) all.run(close_early());
+  co_await all.all();
+  if (!profile_.closes_early)
+    co_await gateway_->drain(executor_.clock().now() + std::chrono::seconds(30));
+  // What is still on its way to the engine arrives.
+  co_await base::sleep_for(executor_, std::chrono::seconds(2));
+  check_idle();
+  co_await engine_.stop();
+}
+
+void World::check_idle() {
+  findings_.check(gateway_->connections() == 0, "leak", "no connection to the gateway",
+                  std::to_string(gateway_->connections()));
+  if (!profile_.aborts_arrive()) return;
+  findings_.check(engine_.stats().running == 0, "abort", "no generation that still runs",
+                  std::to_string(engine_.stats().running));
+}
+
+Run World::run() {
+  const bool ended = executor_.run(live());
+  findings_.check(ended, "stuck", "an end of the run", "nothing left to do before it");
+  const auto over = executor_.clock().now();
+  executor_.run_until_idle();
+  findings_.check(executor_.clock().now() - over < std::chrono::minutes(5), "leak",
+                  "nothing that waits behind the end", "a timer");
+  checks_.at_end({profile_.aborts_arrive(), kAbortSlack});
+  files_.options() = {};
+  if (recorder_) checks_.records(files_, kRecords, recorder_->failed_lines());
+  Run run;
+  run.trace = executor_.trace();
+  run.store_hash = std::hash<std::string>{}(store_.dump());
+  run.jobs = executor_.jobs_run();
+  run.counts = ledger_.counts;
+  count_faults(run.faults);
+  return run;
+}
+
+void World::count_faults(Counts& faults) {
+  for (auto it = ledger_.counts.lower_bound("store "); it != ledger_.counts.end(); ++it) {
+    if (it->first.starts_with("store ")) faults[it->first] += it->second;
+  }
+  for (const auto* link : {&agent_link_, &engine_link_}) {
+    const std::string name = link == &agent_link_ ? "agent link: " : "engine link: ";
+    const auto& seen = link->faults();
+    faults[name + "refused"] += seen.refused;
+    faults[name + "no answer to connect"] += seen.blackholed;
+    faults[name + "cut, orderly"] += seen.cut_by_end;
+    faults[name + "cut, reset"] += seen.cut_by_reset;
+    faults[name + "stalled"] += seen.stalled;
+    faults[name + "fragments"] += seen.fragments;
+  }
+  faults["disk: open"] += files_.faults().open;
+  faults["disk: append"] += files_.faults().append;
+  for (std::size_t i = 0; i < sim::kFaults; ++i)
+    faults["engine: " + std::string(sim::name(static_cast<sim::Fault>(i)))] +=
+        engine_.stats().faults[i];
+}
+
+}  // namespace
+
+Run run_world(const SharedModel& model, std::uint64_t seed, const Settings& settings,
+              Findings& findings) {
+  World world(model, seed, settings, findings);
+  return world.run();
+}
+
+}  // namespace verbatim::simulate
