@@ -104,7 +104,8 @@ TEST(RecordLine, the_fields_beyond_the_format_are_there_too) {
   EXPECT_EQ(at(line, {"timings", "total_us"}), std::to_string(turn->times.total_us));
   std::uint64_t covered = 0;
   const auto doc = json::Document::parse(line).value();
-  for (const auto span : *doc.root().find("spans"))
+  const json::Value spans = doc.root().find("spans").value();
+  for (const auto span : spans)
     covered += static_cast<std::uint64_t>(*span.value.find("count")->integer());
   EXPECT_EQ(covered, turn->prompt.size()) << "spans tile what the turn added";
 }
