@@ -1,7 +1,7 @@
 # The commands of this repository. `make help` lists them.
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
-# Arguments for `make simulate`; `build/release/verbatim simulate --help` says which there are.
+# Arguments for `make simulate`; `build/release/tests/simulate --help` says which there are.
 SIMULATE_ARGS ?=
 BIN := build/release/verbatim
 
@@ -53,9 +53,9 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (60)
 	@JOBS=$(JOBS) scripts/fuzz.sh $(FUZZ_SECONDS)
 
 simulate: build ## whole gateway on simulated time, network and disk, by seeds
-	$(BIN) simulate $(SIMULATE_ARGS)
+	build/release/tests/simulate $(SIMULATE_ARGS)
 
-bench: ## the measurements of docs/benchmarks.md
+bench: ## the benchmarks, and the comparisons with peers
 	@scripts/install-deps.sh build bench
 	@$(MAKE) --no-print-directory build test-deps build/bench/build.ninja
 	@cmake --build --preset bench -j $(JOBS)
