@@ -33,7 +33,8 @@ struct Call {
 };
 
 base::Error no_session(const std::string& id) {
-  return error(ErrorKind::kNotFound, "session not found: session_id=" + id);
+  return error(ErrorKind::kNotFound,
+               "session not found: session_id=" + id + "; POST /sessions starts a new one");
 }
 
 Task<void> health(Services&, Call& call) {
@@ -169,7 +170,8 @@ Task<void> route(Services& services, const Request& request, Responder& responde
   if (!allow.empty()) co_return co_await not_allowed(responder, request, allow);
   co_await send_error(
       responder,
-      error(ErrorKind::kNotFound, "no such path: " + std::string(request.path.substr(0, 200))));
+      error(ErrorKind::kNotFound, "no such path: " + std::string(request.path.substr(0, 200)) +
+                                      "; a client's base URL ends in /v1 or /sessions/{id}/v1"));
 }
 
 }  // namespace verbatim::api

@@ -151,7 +151,7 @@ TEST(RendererCoverage, a_template_that_renders_earlier_messages_anew_is_not_appe
                       printing(kContent + kReasoning + kCalls),
                   family_named("chatml"))
           .value();
-  EXPECT_TRUE(renderer->describe_classes().starts_with("appendable: nothing"))
+  EXPECT_TRUE(renderer->describe_classes().starts_with("goes on behind a turn with: nothing"))
       << renderer->describe_classes();
   TurnEnd end;
   end.last_id = added("<|im_end|>");
@@ -177,7 +177,7 @@ TEST(RendererCoverage, only_the_classes_that_are_proved_can_be_appended) {
   const auto delta = renderer->delta(end, Messages{system("late"), user("q")}, 3, {});
   ASSERT_FALSE(delta.ok());
   EXPECT_EQ(delta.error().kind, ErrorKind::kUnsupported);
-  EXPECT_NE(renderer->describe_classes().find("Not appendable: system"), std::string::npos)
+  EXPECT_NE(renderer->describe_classes().find("New root with: system"), std::string::npos)
       << renderer->describe_classes();
 }
 

@@ -142,8 +142,8 @@ std::string Renderer::describe_classes() const {
     if (!list.empty()) list += "; ";
     list += kClassNames[i];
   }
-  return "appendable: " + (yes.empty() ? "nothing" : yes) +
-         (no.empty() ? "" : ". Not appendable: " + no);
+  return "goes on behind a turn with: " + (yes.empty() ? "nothing" : yes) +
+         (no.empty() ? "" : ". New root with: " + no);
 }
 
 }  // namespace verbatim::chat

@@ -15,4 +15,13 @@ Exit usage(const std::string& what) {
   return Exit::kUsage;
 }
 
+base::Error cannot_listen(base::Error error) {
+  if (error.field == "host") {
+    error.field = "--host";
+  } else {
+    error.message += "; choose another with --host and --port (0: any free port)";
+  }
+  return error;
+}
+
 }  // namespace verbatim::cli

@@ -27,6 +27,9 @@ using AddCommand = Run (*)(CLI::App& program);
 Exit fail(const base::Error& error, Exit exit = Exit::kFailed);
 Exit usage(const std::string& what);
 
+// The error of a server that can't listen, with the options to change.
+base::Error cannot_listen(base::Error error);
+
 Run add_serve(CLI::App& program);
 Run add_sim(CLI::App& program);
 Run add_encode(CLI::App& program);

@@ -7,6 +7,24 @@
 
 #include "cli/command.h"
 
+namespace {
+
+// What is wrong with the command line, where CLI11 says less or something else: an option with a
+// slip of the pen is told before the option that is missing because of it.
+std::string explain(const CLI::App& program) {
+  const auto chosen = program.get_subcommands();
+  const auto unknown = program.remaining(true);
+  if (chosen.empty())
+    return (unknown.empty() ? "no command given"
+                            : "there is no command \"" + unknown.front() + "\"") +
+           std::string("; verbatim --help lists them");
+  if (unknown.empty()) return "";
+  return chosen.front()->get_name() + " does not take \"" + unknown.front() + "\"; verbatim " +
+         chosen.front()->get_name() + " --help lists the options";
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace verbatim::cli;
   CLI::App program{
@@ -26,10 +44,9 @@ int main(int argc, char** argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
-    const auto unknown = program.remaining();
-    if (program.get_subcommands().empty() && !unknown.empty())
-      return static_cast<int>(
-          usage("there is no command \"" + unknown.front() + "\"; verbatim --help lists them"));
+    if (const int code = problem.get_exit_code(); code != 0) {
+      if (const auto what = explain(program); !what.empty()) return static_cast<int>(usage(what));
+    }
     const int code = program.exit(problem);
     return code == 0 ? 0 : static_cast<int>(Exit::kUsage);
   }

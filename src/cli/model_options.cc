@@ -28,7 +28,11 @@ Result<std::optional<json::Document>> read_json(base::Files& files, const std::s
 // folder.
 Result<std::string> read_template(base::Files& files, const ModelOptions& options,
                                   const std::optional<json::Document>& config) {
-  if (!options.chat_template.empty()) return files.read(options.chat_template, kMaxTemplate);
+  if (!options.chat_template.empty()) {
+    auto text = files.read(options.chat_template, kMaxTemplate);
+    if (!text) return std::move(text).error().within("--chat-template");
+    return text;
+  }
   const std::string beside = options.tokenizer_dir + "/chat_template.jinja";
   if (files.exists(beside)) return files.read(beside, kMaxTemplate);
   const auto inside = config ? config->root().get("chat_template") : std::nullopt;
@@ -109,7 +113,11 @@ void ModelOptions::add_template(CLI::App& command) {
 
 Result<std::shared_ptr<const tokenizer::Tokenizer>> load_tokenizer(base::Files& files,
                                                                    const ModelOptions& options) {
-  return tokenizer::Tokenizer::load(files, options.tokenizer_dir, {options.cache_dir});
+  auto loaded = tokenizer::Tokenizer::load(files, options.tokenizer_dir, {options.cache_dir});
+  if (!loaded && !files.exists(options.tokenizer_dir + "/tokenizer.json"))
+    return error(ErrorKind::kNotFound, "--tokenizer: there is no " + options.tokenizer_dir +
+                                           "/tokenizer.json; name a folder that holds one");
+  return loaded;
 }
 
 Result<std::shared_ptr<gateway::Model>> load_model(base::Files& files,

@@ -11,7 +11,7 @@ void RecordOptions::add(CLI::App& command) {
   command.add_option("--record-dir", record_dir, "folder that `verbatim serve --record-dir` wrote")
       ->required()
       ->envname("VERBATIM_RECORD_DIR");
-  command.add_option("--session", session, "only this session");
+  command.add_option("--session", session, "id of a session: only its record");
 }
 
 Exit for_each_record(
@@ -22,16 +22,26 @@ Exit for_each_record(
   std::vector<std::string> names{options.session + ".jsonl"};
   if (options.session.empty()) {
     auto listed = files->list(options.record_dir);
-    if (!listed) return fail(listed.error());
+    if (!listed) return fail(std::move(listed).error().within("--record-dir"));
     names = std::move(*listed);
+    std::erase_if(names, [](const std::string& name) { return !name.ends_with(".jsonl"); });
+    if (names.empty())
+      return fail(base::error(base::ErrorKind::kNotFound,
+                              "no record files (*.jsonl) in " + options.record_dir +
+                                  "; expected the folder that verbatim serve --record-dir writes"));
   }
   for (const auto& name : names) {
-    if (!name.ends_with(".jsonl")) continue;
     const std::string path = options.record_dir + "/" + name;
     const auto text = files->read(path, kMaxRecordFile);
-    if (!text) return fail(text.error());
+    if (!text)
+      return fail(
+          base::Error(text.error()).within(options.session.empty() ? "--record-dir" : "--session"));
     const auto turns = exporting::read_records(*text);
-    if (!turns) return fail(base::Error(turns.error()).within(path));
+    if (!turns) {
+      base::Error failure = turns.error();
+      failure.field = failure.field.empty() ? path : path + ", " + failure.field;
+      return fail(failure);
+    }
     if (const Exit exit = visit(name, *turns); exit != Exit::kOk) return exit;
   }
   return Exit::kOk;

@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
@@ -19,7 +20,8 @@ using base::Task;
 
 constexpr base::Duration kProbeTimeout = std::chrono::seconds(5);
 constexpr base::Duration kProbeAgain = std::chrono::seconds(2);
-constexpr base::Duration kDrainTime = std::chrono::seconds(30);
+constexpr int kDrainSeconds = 30;
+constexpr base::Duration kDrainTime = std::chrono::seconds(kDrainSeconds);
 
 struct ServeOptions {
   ModelOptions model;
@@ -107,6 +109,7 @@ class Serving {
       if (auto status = recorder_->open(); !status.ok()) return status;
     }
     const std::string key = base::new_hex_id(*parts_[0]->random);
+    if (auto status = check_port(); !status.ok()) return status;
     std::uint16_t port = options_.port;
     api::InstanceOptions instance;
     instance.running = &running_;
@@ -117,7 +120,7 @@ class Serving {
       const auto use =
           parts_.size() == 1 ? base::Network::PortUse::kExclusive : base::Network::PortUse::kShared;
       const auto bound = part->instance->start(options_.host, port, use);
-      if (!bound) return bound.error();
+      if (!bound) return cannot_listen(bound.error());
       port = *bound;
     }
     std::printf("verbatim: serving %s on http://%s:%u (engine %s, %zu threads)\n",
@@ -140,8 +143,21 @@ class Serving {
   }
 
  private:
+  // Threads share the port among themselves, and the kernel would let another gateway of the same
+  // user join in and take half of the requests: only an exclusive listener sees that it is taken.
+  base::Status check_port() {
+    if (parts_.size() == 1 || options_.port == 0) return {};
+    const auto alone = parts_[0]->network->listen(options_.host, options_.port,
+                                                  base::Network::PortUse::kExclusive);
+    if (!alone) return cannot_listen(alone.error());
+    (*alone)->close();
+    return {};
+  }
+
   void stop() {
     if (std::exchange(stopping_, true)) return;
+    std::fprintf(stderr, "verbatim: shutting down: running turns may end within %d s\n",
+                 kDrainSeconds);
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       loops_[i].post([this, i] {
         parts_[i]->stop_learning.fire("shutting down");
@@ -156,20 +172,20 @@ class Serving {
   std::unique_ptr<base::Files> files_ = base::system_files();
   store::MemoryStore store_;
   gateway::RunningTurns running_;
+  bool stopping_ = false;
   net::LoopThreads loops_;
   std::vector<std::unique_ptr<Part>> parts_;
-  bool stopping_ = false;
   std::unique_ptr<base::Worker> worker_ = base::thread_worker("files");
   std::unique_ptr<gateway::Recorder> recorder_;
 };
 
 Exit run(const ServeOptions& options) {
   auto url = net::parse_url(options.engine);
-  if (!url) return usage("--engine: " + url.error().message);
+  if (!url) return usage("--engine: " + url.error().message + ", such as http://127.0.0.1:30000");
   const auto files = base::system_files();
   auto model = load_model(*files, options.model);
   if (!model) return fail(model.error(), Exit::kUsage);
-  std::fprintf(stderr, "verbatim: family %s; %s\n", (*model)->renderer->family().name.c_str(),
+  std::fprintf(stderr, "verbatim: model family %s; %s\n", (*model)->renderer->family().name.c_str(),
                (*model)->renderer->describe_classes().c_str());
   Serving serving(options, std::move(*model), std::move(*url));
   if (auto status = serving.start(); !status.ok()) return fail(status.error());
@@ -220,6 +236,7 @@ Run add_serve(CLI::App& program) {
       ->capture_default_str()
       ->envname("VERBATIM_HOST");
   command->add_option("--port", options->port, "port to listen on, 0 for a free one")
+      ->check(CLI::Range(0, 65535))
       ->capture_default_str()
       ->envname("VERBATIM_PORT");
   command->add_option("--threads", options->threads, "threads (default: one per core)")

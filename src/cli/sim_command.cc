@@ -67,7 +67,7 @@ Result<sim::FaultRates> fault_rates(const std::vector<std::string>& faults) {
   for (const auto& fault : faults) all += (all.empty() ? "" : ",") + fault;
   if (all.empty()) return sim::FaultRates();
   auto rates = sim::FaultRates::parse(all);
-  if (!rates) return std::move(rates).error().within("--fault");
+  if (!rates) return base::invalid("--fault", rates.error().message);
   return rates;
 }
 
@@ -128,7 +128,7 @@ Exit run(const SimCommandOptions& options) {
   base::Runtime runtime{loop, *network, *random, *files, *worker};
   sim::SimEngine engine(runtime, std::move(*sim));
   const auto port = engine.start(options.host, options.port);
-  if (!port) return fail(port.error());
+  if (!port) return fail(cannot_listen(port.error()));
   std::printf("verbatim: simulated %s on http://%s:%u\n", options.face.c_str(),
               options.host.c_str(), *port);
   std::fflush(stdout);
@@ -147,7 +147,9 @@ void add_model(CLI::App& command, SimCommandOptions& options) {
                      "the model's vocab_size (default: the tokenizer's)");
   command.add_option("--max-model-len", options.max_model_len, "context length in tokens")
       ->capture_default_str();
-  command.add_option("--weight-version", options.weight_version, "what the engine says it has")
+  command
+      .add_option("--weight-version", options.weight_version,
+                  "weight version that the engine reports")
       ->capture_default_str();
 }
 
@@ -159,8 +161,10 @@ void add_speech(CLI::App& command, SimCommandOptions& options) {
                   "what the model does: call-first-tool-then-answer, echo, fixed-text")
       ->check(CLI::IsMember({"call-first-tool-then-answer", "echo", "fixed-text"}))
       ->capture_default_str();
-  command.add_option("--text", options.text, "says this every time");
-  command.add_option("--seed", options.seed, "of everything that is drawn")->capture_default_str();
+  command.add_option("--text", options.text,
+                     "answers this every time; takes the place of --behaviour");
+  command.add_option("--seed", options.seed, "seed of ids, logprobs and faults that are drawn")
+      ->capture_default_str();
 }
 
 void add_wire(CLI::App& command, SimCommandOptions& options) {
@@ -172,14 +176,16 @@ void add_wire(CLI::App& command, SimCommandOptions& options) {
   command.add_option("--delay-ms", options.delay_ms, "time before the first id");
   command.add_option("--token-delay-ms", options.token_delay_ms, "time for each id");
   command
-      .add_option("--fault", options.faults,
-                  "NAME=PERMILLE: how often an answer goes wrong in this way (stall, http_500, "
-                  "short_logprobs ...; all=3 for each)")
+      .add_option(
+          "--fault", options.faults,
+          "NAME=PERMILLE: how often, in a thousand, an answer goes wrong in this way (names: "
+          "below; all=3 for each)")
       ->take_all();
   command.add_option("--log", options.log,
                      "file for a line per accepted request: prompt ids, sampled ids, logprobs");
   command.add_option("--host", options.host, "address to listen on")->capture_default_str();
   command.add_option("--port", options.port, "port to listen on, 0 for a free one")
+      ->check(CLI::Range(0, 65535))
       ->capture_default_str();
 }
 
@@ -198,7 +204,8 @@ Run add_sim(CLI::App& program) {
   add_speech(*command, *options);
   add_wire(*command, *options);
   command->footer(
-      "GET /sim/stats counts requests, aborts and faults.\n"
+      "Faults: " + sim::fault_names("\n        ") +
+      "\nGET /sim/stats counts requests, aborts and faults.\n"
       "Example: verbatim sim --tokenizer models/qwen3 --port 30000 --fault http_500=20");
   return [options] { return run(*options); };
 }

@@ -1,4 +1,5 @@
 // encode, decode, render, parse: one text in, one text out.
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <iostream>
@@ -12,6 +13,7 @@
 #include "gateway/segments.h"
 #include "json/writer.h"
 #include "protocol/chat_request.h"
+#include "tokenizer/utf8.h"
 
 namespace verbatim::cli {
 namespace {
@@ -36,6 +38,7 @@ void print_ids(const base::TokenIds& ids) {
 
 // Token ids out of "[1, 2]", "1,2" or "1 2".
 Result<base::TokenIds> read_ids(std::string_view text) {
+  const auto ends_word = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
   base::TokenIds ids;
   const char* at = text.data();
   const char* end = at + text.size();
@@ -49,8 +52,7 @@ Result<base::TokenIds> read_ids(std::string_view text) {
     if (code != std::errc())
       return base::invalid(
           "", "expected token ids such as [1, 2, 3], found \"" +
-                  std::string(at, std::min<std::size_t>(20, static_cast<std::size_t>(end - at))) +
-                  "\"");
+                  std::string(at, std::find_if(at, std::min(at + 20, end), ends_word)) + "\"");
     ids.push_back(id);
     at = next;
   }
@@ -69,6 +71,8 @@ Exit encode(const TextOptions& options) {
   if (!tokenizer) return fail(tokenizer.error());
   const auto text = read_input(*files, options.input);
   if (!text) return fail(text.error());
+  if (!tokenizer::valid_utf8(*text))
+    return fail(base::invalid("input", "expected UTF-8 text, found bytes that are not UTF-8"));
   base::TokenIds ids;
   (*tokenizer)->encode(*text, ids);
   print_ids(ids);
@@ -83,6 +87,12 @@ Exit decode(const TextOptions& options) {
   if (!text) return fail(text.error());
   const auto ids = read_ids(*text);
   if (!ids) return fail(ids.error());
+  const auto unknown = std::count_if(
+      ids->begin(), ids->end(), [&](base::TokenId id) { return id >= (*tokenizer)->vocab_size(); });
+  if (unknown != 0)
+    std::fprintf(stderr,
+                 "verbatim: ids that are not in the vocabulary of %zu, shown as U+FFFD: %td\n",
+                 static_cast<std::size_t>((*tokenizer)->vocab_size()), unknown);
   const std::string decoded = (*tokenizer)->decode(*ids);
   std::fwrite(decoded.data(), 1, decoded.size(), stdout);
   return Exit::kOk;
@@ -210,18 +220,25 @@ Run add_parse(CLI::App& program) {
   auto options = std::make_shared<ParseOptions>();
   command->add_option("--grammar", options->grammar, "how the model writes calls: hermes")
       ->capture_default_str();
-  command->add_option("--tools", options->tools, "JSON file: function tools that were offered");
+  command->add_option(
+      "--tools", options->tools,
+      "JSON file: function tools that were offered, as in a chat request; without them calls "
+      "are text");
   command
       ->add_option("--output", options->output,
                    "text file: the output, tags spelled out; - for standard input")
       ->capture_default_str();
-  command->add_option("--segments", options->segments, "JSON file: which tags are special tokens");
+  command->add_option(
+      "--segments", options->segments,
+      "JSON file: the output in pieces, [{\"special\": TAG} | {\"text\": TEXT}, ...], where not "
+      "every tag is a special token");
   command->add_option("--prompt-tail", options->prompt_tail,
-                      "text file: the last bytes of the prompt");
+                      "text file: the last bytes of the prompt, which may have opened reasoning");
   command->add_option("--finish", options->finish, "what the engine said: stop or length")
       ->check(CLI::IsMember({"stop", "length"}))
       ->capture_default_str();
-  command->add_option("--chunks", options->chunks, "JSON file: byte lengths of the pieces to feed");
+  command->add_option("--chunks", options->chunks,
+                      "JSON file: [5, 3, ...], byte lengths of the pieces to feed");
   command->add_flag("--tags-are-text", options->tags_are_text,
                     "the vocabulary has no tokens for the tags");
   command->footer("Example: printf 'It is sunny.' | verbatim parse --grammar hermes");

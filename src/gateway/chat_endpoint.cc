@@ -27,7 +27,8 @@ std::string text_of_header(std::string_view value) {
 }
 
 base::Error no_session(const std::string& id, std::string_view what) {
-  return base::error(base::ErrorKind::kNotFound, std::string(what) + ": session_id=" + id);
+  return base::error(base::ErrorKind::kNotFound, std::string(what) + ": session_id=" + id +
+                                                     "; POST /sessions starts a new one");
 }
 
 }  // namespace

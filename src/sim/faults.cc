@@ -43,6 +43,23 @@ base::Error bad(std::string_view item, std::string_view expected) {
 
 }  // namespace
 
+std::string fault_names(std::string_view line_break) {
+  constexpr std::size_t kWidth = 80;
+  std::string names;
+  std::size_t width = 0;
+  for (const auto name : kNames) {
+    if (!names.empty()) names += ", ";
+    if (width + name.size() > kWidth && !line_break.empty()) {
+      names.back() = line_break.front();
+      names += line_break.substr(1);
+      width = 0;
+    }
+    width += name.size() + 2;
+    names += name;
+  }
+  return names;
+}
+
 std::string_view name(Fault fault) {
   return kNames[static_cast<std::size_t>(fault)];
 }
@@ -78,7 +95,7 @@ base::Result<FaultRates> FaultRates::parse(std::string_view text) {
     if (read.ec != std::errc() || read.ptr != digits.data() + digits.size() || permille > 1000)
       return bad(item, "thousandths from 0 to 1000");
     const auto fault = fault_named(key);
-    if (!fault && key != "all") return bad(item, "the name of a fault");
+    if (!fault && key != "all") return bad(item, "the name of a fault: all, " + fault_names());
     for (std::size_t i = 0; i < kFaults; ++i) {
       if (!fault || i == index(*fault)) rates.permille_[i] = permille;
     }

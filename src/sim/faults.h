@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/random.h"
@@ -47,6 +48,8 @@ inline constexpr std::size_t kFaults = 28;
 
 std::string_view name(Fault fault);  // "no_output_ids" ...
 std::optional<Fault> fault_named(std::string_view text);
+// All names, ", " between them; where a line gets long, `line_break` stands for the blank.
+std::string fault_names(std::string_view line_break = {});
 
 // How often each fault is to fire, in thousandths of the requests. At most one fires for a request.
 class FaultRates {

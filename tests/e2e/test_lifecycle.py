@@ -1,5 +1,6 @@
 """Ends of clients, sessions, engines and gateways in the middle of a turn."""
 import json
+import subprocess
 import threading
 
 import httpx
@@ -7,7 +8,7 @@ import pytest
 
 from dialogue import GREETING, Dialogue, check_untouched, error_of, user
 from faults import request_for
-from programs import until
+from programs import BINARY, MODEL, until
 from raw_http import Connection
 
 
@@ -124,6 +125,14 @@ def test_a_gateway_told_to_end_finishes_its_turns(make_stack):
     assert answers and answers[0].status_code == 200, "the running turn was not finished"
     assert stack.gateway.program.process.returncode == 0
     assert len(dialogue.lines()) == 1
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_port_that_another_gateway_serves_is_not_shared(stack, threads):
+    port = stack.gateway.program.host_port[1]
+    second = subprocess.run([BINARY, "serve", "--engine", stack.sim.url, "--tokenizer", MODEL, "--port", str(port), "--threads", str(threads)],
+                            capture_output=True, text=True, timeout=60)
+    assert second.returncode == 1 and "Address already in use" in second.stderr and "--port" in second.stderr, second.stderr
 
 
 def test_a_simulator_told_to_end_ends_cleanly(make_stack):

@@ -249,7 +249,7 @@ std::string answer(const Events& events, FinishReason reason) {
 base::Result<std::string> parse_command(const ParseRequest& request) {
   const Grammar* grammar = grammar_named(request.grammar);
   if (grammar == nullptr) {
-    return base::invalid("grammar", "unknown grammar \"" + request.grammar + "\"");
+    return base::invalid("grammar", "unknown grammar \"" + request.grammar + "\", expected hermes");
   }
   if (request.finish != "stop" && request.finish != "length") {
     return base::invalid("finish", "expected stop or length, found \"" + request.finish + "\"");

@@ -42,7 +42,7 @@ TEST(ParseCommand, chunks_cut_the_output_but_no_character_and_no_tag) {
 TEST(ParseCommand, says_which_option_is_wrong) {
   auto bad = request("");
   bad.grammar = "klingon";
-  EXPECT_EQ(answer(bad), "grammar: unknown grammar \"klingon\"");
+  EXPECT_EQ(answer(bad), "grammar: unknown grammar \"klingon\", expected hermes");
   bad = request("");
   bad.finish = "abort";
   EXPECT_EQ(answer(bad), "finish: expected stop or length, found \"abort\"");
