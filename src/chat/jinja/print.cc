@@ -1,5 +1,6 @@
 #include "chat/jinja/print.h"
 
+#include "base/utf8.h"
 #include "chat/jinja/macro.h"
 #include "chat/jinja/numbers.h"
 #include "chat/jinja/unicode.h"
@@ -24,7 +25,7 @@ void append_quoted(std::string& out, char32_t c, char quote) {
   } else if (c == '\t') {
     out += "\\t";
   } else if (is_printable(c)) {
-    append_utf8(out, c);
+    base::append_utf8(out, c);
   } else if (c < 0x100) {
     out += "\\x";
     append_hex(out, c, 2);
