@@ -55,7 +55,7 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (60)
 simulate: build ## whole gateway on simulated time, network and disk, by seeds
 	build/release/tests/simulate $(SIMULATE_ARGS)
 
-bench: ## speed: the benchmarks beside the sources, then the comparisons with peers
+bench: ## the benchmarks, and the comparisons with peers
 	@scripts/install-deps.sh build bench
 	@$(MAKE) --no-print-directory build test-deps build/bench/build.ninja
 	@cmake --build --preset bench -j $(JOBS)
