@@ -9,7 +9,7 @@ Rules
     seams      threads, clocks, sleeps, files, sockets, name lookup and random devices stand in the seams only (ALLOWED below)
     wire       string literals with an engine's wire names stand in src/engine/<kind>, src/client and src/sim only
     words      words that TERMINOLOGY.md replaces (that table is read, not copied)
-    readme     each directory of src/ has a README.md of at most a screen
+    readme     each directory of src/ has a README.md of at most a screen; each README.md begins with a title
     places     no path of somebody's machine, no host of a package registry
     links      a relative link of a document leads to a file or directory
 
@@ -256,6 +256,9 @@ def check_readme(files: dict[str, str]) -> list[Finding]:
             out.append(Finding(path, 1, "readme", "missing: what the directory owns, life of its main object, threads, tests"))
         elif files[path].count("\n") > README_LINES:
             out.append(Finding(path, README_LINES, "readme", f"longer than a screen ({README_LINES} lines)"))
+    # clang-format takes any file it is given for C++: it turns "# title" into "#title" and tears tables apart.
+    out += [Finding(path, 1, "readme", 'begins with "# " and a title') for path, text in files.items()
+            if path.endswith("README.md") and not re.match(r"# \S", text)]
     return out
 
 

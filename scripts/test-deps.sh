@@ -6,10 +6,10 @@ cd "$(dirname "$0")/.."
 
 families=(qwen3)
 
-# up_to_date STAMP FILE...: the stamp holds the hash of these files.
 inputs_hash() {
   sha256sum "$@" | sha256sum | cut -d' ' -f1
 }
+# up_to_date STAMP FILE...: the stamp holds the hash of these files.
 up_to_date() {
   local stamp=$1
   shift

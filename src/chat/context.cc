@@ -18,7 +18,7 @@ using message::SpanSource;
 constexpr SourceId kToolsId = 1;
 constexpr SourceId kArgumentsId = 2;
 constexpr SourceId kFirstMessageId = 8;
-constexpr SourceId kFields = 8;
+constexpr SourceId kFields = 8;  // ids per message: one for each message::Field
 
 using Entries = std::vector<std::pair<std::string, Value>>;
 
@@ -65,6 +65,7 @@ Result<Value> message_value(const Message& message, const Family& family, std::u
   entries.emplace_back("content", Value::string(message.text, id(Field::kText)));
   if (message.reasoning && !message.reasoning->empty()) {
     const Value reasoning = Value::string(*message.reasoning, id(Field::kReasoning));
+    // Templates know it by one of these names; transformers fills them from each other, too.
     for (const char* name : {"reasoning_content", "reasoning", "thinking"})
       entries.emplace_back(name, reasoning);
   }
@@ -135,6 +136,7 @@ Result<Value> message_list(std::span<const Message> messages, const Family& fami
 Result<Value> template_context(
     Value messages, const TemplateInputs& inputs,
     std::span<const std::pair<std::string, std::string>> special_tokens) {
+  // A caller who could set these would change the prompt behind the back of provenance.
   static constexpr std::array<std::string_view, 4> kOurs{"messages", "tools", "documents",
                                                          "add_generation_prompt"};
   Entries entries;

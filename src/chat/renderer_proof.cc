@@ -18,10 +18,15 @@ Message make(Role role, std::string text) {
   return message;
 }
 
-Message assistant(std::string text, bool reasoning, bool call) {
-  Message message = make(Role::kAssistant, std::move(text));
-  if (reasoning) message.reasoning = "weighing it";
-  if (call) message.tool_calls.push_back({"call00001", "look_up", R"({"key": "value"})"});
+Message assistant(std::string text) {
+  return make(Role::kAssistant, std::move(text));
+}
+Message thinking(Message message) {
+  message.reasoning = "weighing it";
+  return message;
+}
+Message calling(Message message) {
+  message.tool_calls.push_back({"call00001", "look_up", R"({"key": "value"})"});
   return message;
 }
 
@@ -35,11 +40,12 @@ Message tool(std::string text) {
 std::vector<std::vector<Message>> histories() {
   const Message system = make(Role::kSystem, "be brief");
   const Message user = make(Role::kUser, "a question");
-  return {{system, user, assistant("an answer", false, false)},
-          {system, user, assistant("let me see", true, true)},
-          {user, assistant("", true, true), tool("a result"), assistant("so it is", true, false)},
-          {user, assistant("first", true, false), make(Role::kUser, "go on"),
-           assistant("let me look", false, true)}};
+  return {
+      {system, user, assistant("an answer")},
+      {system, user, calling(thinking(assistant("let me see")))},
+      {user, calling(thinking(assistant(""))), tool("a result"), thinking(assistant("so it is"))},
+      {user, thinking(assistant("first")), make(Role::kUser, "go on"),
+       calling(assistant("let me look"))}};
 }
 
 // Suffixes of one class. Those that begin with a tool message fit histories that end with a call,
@@ -47,8 +53,8 @@ std::vector<std::vector<Message>> histories() {
 std::vector<std::vector<Message>> suffixes(unsigned suffix_class, const Family& family) {
   const Message user = make(Role::kUser, "next question");
   const Message system = make(Role::kSystem, "a notice");
-  const Message inserted = assistant("a summary", false, false);
-  const Message called = assistant("calling", true, true);
+  const Message inserted = assistant("a summary");
+  const Message called = calling(thinking(assistant("calling")));
   const Message result = tool("found it");
   switch (suffix_class) {
     case 0: {

@@ -54,6 +54,8 @@ std::vector<std::pair<std::string, std::string>> end_to_end(const net::Headers& 
   return kept;
 }
 
+// Engines say it as {"error": {"message"}}, {"message"}, {"detail"} or a bare string, by kind,
+// release and layer (FastAPI's own errors among them).
 std::string text_of(const Value& body) {
   if (body.is_string()) return body.string();
   if (!body.is_object()) return {};
@@ -65,6 +67,7 @@ std::string text_of(const Value& body) {
   return {};
 }
 
+// A proxy's HTML page or a binary body says nothing to a client.
 bool is_plain_text(std::string_view text) {
   for (const char c : text) {
     const auto u = static_cast<unsigned char>(c);
@@ -73,6 +76,7 @@ bool is_plain_text(std::string_view text) {
   return true;
 }
 
+// Errors inside a stream that began with 200 carry their status in the body.
 std::optional<int> http_status(const Value& body) {
   if (!body.is_object()) return std::nullopt;
   for (const std::string_view name : {"code", "status_code"}) {

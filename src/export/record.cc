@@ -54,6 +54,7 @@ Result<std::optional<RecordedTurn>> read_record(std::string line) {
   if (!root.is_object()) return invalid("", "expected an object");
   auto schema = string_member(root, "schema_version");
   if (!schema) return std::move(schema).error();
+  // The line that ends a session: no turn, no error.
   if (*schema == "tito.session.v1") return std::optional<RecordedTurn>();
   if (*schema != "tito.record.v1")
     return invalid("schema_version", "expected \"tito.record.v1\", found \"" + *schema + "\"");

@@ -22,6 +22,8 @@ Status append(Sample& sample, const RecordedTurn& turn, const std::string& paren
            std::equal(sample.ids.begin(), sample.ids.begin() + static_cast<std::ptrdiff_t>(n),
                       turn.prompt.begin());
   };
+  // A family may trim the last id of a turn where the next prompt begins (docs/design.md 1): one,
+  // no more.
   if (!begins_with(shared)) {
     if (shared == 0 || !begins_with(shared - 1))
       return invalid("prompt_token_ids", "the prompt of turn " + turn.turn +
@@ -52,7 +54,7 @@ Result<std::vector<Sample>> leaf_samples(std::span<const RecordedTurn> turns) {
     if (!turn.parent.empty()) parents.insert(turn.parent);
   }
   std::vector<Sample> samples;
-  std::set<std::string> trained;
+  std::set<std::string> trained;  // turns in the loss mask of an earlier sample
   for (const auto& leaf : turns) {
     if (parents.contains(leaf.turn)) continue;
     std::vector<const RecordedTurn*> path;
@@ -62,6 +64,7 @@ Result<std::vector<Sample>> leaf_samples(std::span<const RecordedTurn> turns) {
       if (!turn->parent.empty() && above == by_id.end())
         return invalid("parent_turn", "turn " + turn->turn + " names parent " + turn->parent +
                                           ", which is not recorded");
+      // Record files may have been put together by hand.
       if (path.size() > turns.size())
         return invalid("parent_turn", "the turns above " + leaf.turn + " form a circle");
       turn = turn->parent.empty() ? nullptr : above->second;

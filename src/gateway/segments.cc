@@ -18,6 +18,8 @@ std::string_view role_word(const Turn& turn, const TokenSpan& span) {
   return message::name(turn.messages[span.message - first].role);
 }
 
+// The words of tito.record.v1. A root's prompt is "render" up to its opener; a delta says whose
+// message was added.
 std::string_view segment_word(const Turn& turn, const TokenSpan& span) {
   if (span.source == SpanSource::kOpener) return "generation_prompt";
   if (!turn.parent) return "render";

@@ -34,7 +34,7 @@ void write_message(Writer& w, const message::Message& message) {
 void write_request(Writer& w, const TurnPtr& turn) {
   w.key("request").begin_object().field("model", turn->root->model).key("messages").begin_array();
   auto messages = trajectory::messages_of(turn);
-  messages.pop_back();
+  messages.pop_back();  // the answer, which is the response's
   for (const auto& message : messages) write_message(w, message);
   w.end_array();
   if (!turn->root->tools.empty()) {
@@ -44,6 +44,7 @@ void write_request(Writer& w, const TurnPtr& turn) {
   }
   w.key("input_ids");
   write_ids(w, trajectory::prompt_of(turn));
+  // Always so: every turn is sampled with logprobs. The format has them in each request.
   w.field("logprobs", true).field("return_meta_info", true);
   if (turn->sampling.temperature) w.field("temperature", *turn->sampling.temperature);
   if (turn->sampling.top_p) w.field("top_p", *turn->sampling.top_p);

@@ -127,6 +127,7 @@ StreamScanner::Mark StreamScanner::number_byte(char c) {
   const bool whole = was == State::kZero || was == State::kInteger;
   if (c == '.' && whole) return go(State::kPoint);
   if ((c == 'e' || c == 'E') && was != State::kExponentDigits) return go(State::kExponent);
+  // Only the byte behind a number tells that it has ended, and that byte counts for itself, too.
   value_ended();
   return after_value(c);
 }

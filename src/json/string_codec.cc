@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "base/utf8.h"
+
 namespace verbatim::json {
 namespace {
 
@@ -68,25 +70,6 @@ void append_escape(std::string& out, unsigned char c) {
   }
 }
 
-void append_utf8(std::string& out, char32_t cp) {
-  if (cp >= 0xd800 && cp < 0xe000) cp = 0xfffd;
-  if (cp < 0x80) {
-    out += static_cast<char>(cp);
-  } else if (cp < 0x800) {
-    out += static_cast<char>(0xc0 | (cp >> 6));
-    out += static_cast<char>(0x80 | (cp & 63));
-  } else if (cp < 0x10000) {
-    out += static_cast<char>(0xe0 | (cp >> 12));
-    out += static_cast<char>(0x80 | ((cp >> 6) & 63));
-    out += static_cast<char>(0x80 | (cp & 63));
-  } else {
-    out += static_cast<char>(0xf0 | (cp >> 18));
-    out += static_cast<char>(0x80 | ((cp >> 12) & 63));
-    out += static_cast<char>(0x80 | ((cp >> 6) & 63));
-    out += static_cast<char>(0x80 | (cp & 63));
-  }
-}
-
 void append_unescaped(std::string& out, std::string_view inside) {
   while (!inside.empty()) {
     const auto plain = inside.find('\\');
@@ -108,7 +91,8 @@ void append_unescaped(std::string& out, std::string_view inside) {
         inside.remove_prefix(6);
       }
     }
-    append_utf8(out, cp);
+    const bool lone = cp >= 0xd800 && cp < 0xe000;
+    base::append_utf8(out, lone ? char32_t{0xfffd} : cp);
   }
 }
 

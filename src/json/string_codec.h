@@ -16,7 +16,4 @@ void append_escape(std::string& out, unsigned char c);
 // Appends "\uxxxx" for a UTF-16 code unit.
 void append_unit_escape(std::string& out, unsigned unit);
 
-// Appends code point `cp` as UTF-8 (a surrogate as U+FFFD).
-void append_utf8(std::string& out, char32_t cp);
-
 }  // namespace verbatim::json

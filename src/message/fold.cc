@@ -23,6 +23,7 @@ struct Adder {
   void operator()(const ToolCallEnd& e) const { call(e.index).complete = true; }
 };
 
+// Parsers give out what they know byte by byte; one event per run keeps streams and tests readable.
 template <class Delta>
 void append_delta(Events& out, std::string_view text) {
   if (text.empty()) return;

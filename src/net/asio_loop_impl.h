@@ -22,6 +22,8 @@ class SystemClock final : public base::Clock {
   [[nodiscard]] std::int64_t wall_ms() const override;
 };
 
+// One io_context, run by one thread. However many timers are armed, the system sees one alarm: the
+// wheel's next deadline.
 struct AsioLoop::Impl {
   Impl();
   ~Impl();
@@ -34,7 +36,7 @@ struct AsioLoop::Impl {
   asio::steady_timer alarm;
   std::optional<asio::signal_set> signals;
   std::function<void(int)> on_signal;
-  bool advancing = false;
+  bool advancing = false;  // timers are firing: rearm() waits for the last of them
 
  private:
   void wait_for_signal();

@@ -43,6 +43,7 @@ base::Task<ClientPool::Connection> ClientPool::connect(const base::Endpoint& end
     if (to.open == 0) closed(endpoint);
     co_return error;
   }
+  // Counted while it is being made: a burst of requests must not pass the limit together.
   ++to.open;
   const auto by = std::min(deadline, runtime_.clock().now() + options_.connect_timeout);
   auto stream = co_await runtime_.network.connect(endpoint, by);
@@ -74,6 +75,8 @@ base::Task<base::Result<ClientResponse>> ClientPool::request(const ClientRequest
       status = co_await connection->exchange(request, options_.user_agent, deadline);
     }
     if (status.ok()) co_return ClientResponse(std::move(connection));
+    // A kept connection may have been closed by the server while the request was on its way. Only
+    // the caller knows whether sending it twice is harmless.
     const bool stale =
         kept && connection->stale() && status.error().kind == base::ErrorKind::kEngine;
     retire(std::move(connection));
@@ -108,6 +111,7 @@ void ClientPool::drop_idle(ClientConnection& connection) {
   retire(std::move(dropped));
 }
 
+// A task of its own: the read that is pending on the connection must end before it is freed.
 void ClientPool::retire(std::unique_ptr<ClientConnection> connection) {
   base::spawn(close(std::move(connection)));
 }

@@ -8,7 +8,9 @@
 
 namespace verbatim::net {
 
-// The connections of one HttpClient, by endpoint. The one used last is taken first.
+// The connections of one HttpClient, by endpoint. The one used last is taken first: the server has
+// had the least time to give it up. Life and thread: the client's; empty after stop(), before which
+// it must not be destroyed.
 class ClientPool {
  public:
   ClientPool(base::Runtime& runtime, ClientOptions options)
@@ -18,6 +20,7 @@ class ClientPool {
 
   base::Task<base::Result<ClientResponse>> request(const ClientRequest& request,
                                                    base::MonoTime deadline);
+  // Ends idle connections, refuses new ones, waits for those in use.
   base::Task<void> stop();
   // A response is done with its connection.
   void give_back(std::unique_ptr<ClientConnection> connection);

@@ -9,6 +9,9 @@
 
 namespace verbatim::net {
 
+// HttpServer behind its interface: the loop that accepts, and the list of living connections. Life
+// and thread: the server's. Connections own themselves and are in the list from add() to remove();
+// drain() ends when it is empty.
 class HttpServer::Impl {
  public:
   Impl(base::Runtime& rt, Handler h, ServerOptions o)

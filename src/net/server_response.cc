@@ -110,6 +110,7 @@ base::Status ServerConnection::begin_stream(int status, std::string_view content
   answer_ = Answer::kHeadHeld;
   head_only_ = has_no_body(status) || request_.method == "HEAD";
   chunked_ = request_.minor_version == 1 && !has_no_body(status);
+  // HTTP/1.0 knows no chunks: the end of the connection is the end of the body.
   if (request_.minor_version == 0 && !head_only_) keep_ = false;
   begin_head(status, content_type, headers);
   if (chunked_) head_ += "Transfer-Encoding: chunked\r\n";

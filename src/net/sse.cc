@@ -11,6 +11,8 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 base::Status SseReader::feed(std::string_view bytes, const Sink& sink) {
   if (failed_) return base::error(base::ErrorKind::kInternal, "the event stream has failed before");
   while (!bytes.empty()) {
+    // The end of a line was given at its CR; an LF behind it, perhaps in the next chunk, is part of
+    // it.
     if (std::exchange(after_cr_, false) && bytes.front() == '\n') {
       bytes.remove_prefix(1);
       continue;
@@ -74,6 +76,7 @@ void SseReader::field(std::string_view name, std::string_view value) {
 }
 
 base::Status SseReader::dispatch(const Sink& sink) {
+  // Events without data are not dispatched (WHATWG HTML 9.2.6).
   if (!has_data_) {
     event_.clear();
     retry_ms_.reset();
@@ -96,6 +99,7 @@ void append_sse_data(std::string& out, std::string_view data) {
     out += data.substr(0, end);
     out += '\n';
     if (end == std::string_view::npos) break;
+    // A line break in the data would end the field: each line becomes a field of its own.
     const bool crlf = data[end] == '\r' && end + 1 < data.size() && data[end + 1] == '\n';
     data.remove_prefix(end + (crlf ? 2 : 1));
   }

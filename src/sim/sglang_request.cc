@@ -65,6 +65,7 @@ base::Error refused(const std::string& field, const std::string& what) {
   return base::invalid(field, field + ": " + what);
 }
 
+// Stricter than the server: a misspelt key must not pass unseen in tests.
 template <std::size_t N>
 Status known_keys(const Value& object, const std::array<std::string_view, N>& keys) {
   for (const auto& member : object) {

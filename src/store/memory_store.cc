@@ -51,7 +51,7 @@ Task<Result<std::vector<TurnPtr>>> MemoryStore::turns(std::string session_id) {
 }
 
 Task<Result<TurnPtr>> MemoryStore::commit(std::unique_ptr<Turn> turn, SessionUse use) {
-  std::vector<TurnPtr> dropped;
+  std::vector<TurnPtr> dropped;  // freed outside the lock
   std::lock_guard lock(mutex_);
   co_return add(std::move(turn), use, dropped);
 }
@@ -70,6 +70,7 @@ Result<TurnPtr> MemoryStore::add(std::unique_ptr<Turn> turn, SessionUse use,
   Session& session = it->second;
   turn->seq = ++session.info.turns;
   ++session.info.version;
+  // A branch has the id of the turn that began it: a root, or a later child of its parent.
   const bool first_child = turn->parent && session.continued.insert(turn->parent->id).second;
   turn->branch = first_child ? turn->parent->branch : turn->id;
   const std::size_t bytes = footprint(*turn);
@@ -103,6 +104,7 @@ Task<Result<std::vector<TurnPtr>>> MemoryStore::newest(const trajectory::Digest&
   std::lock_guard lock(mutex_);
   const auto it = newest_.find(root);
   if (it == newest_.end()) co_return std::vector<TurnPtr>();
+  // With all that share its digest: whether there is a tie is for the caller to see.
   co_return index_.at(it->second->digest);
 }
 
@@ -110,6 +112,7 @@ void MemoryStore::erase(Sessions::iterator it, std::vector<TurnPtr>& dropped) {
   Session& session = it->second;
   for (const auto& turn : session.turns) {
     const auto last = newest_.find(turn->root_digest);
+    // The one before is not looked for: without an answer here the caller asks by digests.
     if (last != newest_.end() && last->second == turn) newest_.erase(last);
     const auto entry = index_.find(turn->digest);
     if (entry == index_.end()) continue;
@@ -128,7 +131,7 @@ void MemoryStore::erase(Sessions::iterator it, std::vector<TurnPtr>& dropped) {
 void MemoryStore::shrink(const std::string& keep, std::vector<TurnPtr>& dropped) {
   while (implicit_bytes_ > implicit_limit_ && !implicit_by_commit_.empty()) {
     const std::string oldest = implicit_by_commit_.begin()->second;
-    if (oldest == keep) return;
+    if (oldest == keep) return;  // it has just been committed to
     erase(sessions_.find(oldest), dropped);
   }
 }

@@ -81,6 +81,7 @@ Status check_tables(const Tables& t) {
 }  // namespace
 
 base::Result<std::unique_ptr<const Image>> Image::open(std::vector<std::uint64_t> words) {
+  // Made in this process: no checksum needed, but every index is checked as in a file.
   std::unique_ptr<Image> image(new Image());
   image->words_ = std::move(words);
   auto status = image->read(std::as_bytes(std::span(image->words_)));
@@ -150,6 +151,7 @@ Status Image::read_added(std::span<const std::byte> section) {
     if (section.size() < sizeof record) return broken("added tokens");
     std::memcpy(&record, section.data(), sizeof record);
     section = section.subspan(sizeof record);
+    // In 64 bits: a size near 2^32 must not wrap.
     const std::uint64_t padded = (std::uint64_t{record.size} + 3) / 4 * 4;
     if (padded > section.size() || record.size == 0 || record.id >= tables_.vocab_size)
       return broken("added tokens");

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/utf8.h"
 #include "tokenizer/unicode.h"
 #include "tokenizer/utf8.h"
 
@@ -98,7 +99,7 @@ void Stretch::compose_into(Normalized& out) {
   }
   chars_.resize(kept);
   for (const Char& c : chars_) {
-    append_utf8(c.code_point, out.text);
+    base::append_utf8(out.text, c.code_point);
     const std::uint32_t before = out.origin.empty() ? 0 : out.origin.back();
     out.origin.resize(out.text.size(), std::max(before, c.origin));
   }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "base/utf8.h"
 #include "tokenizer/testing/toy.h"
 #include "tokenizer/utf8.h"
 
@@ -19,10 +20,10 @@ std::string random_text(base::SeededRandom& random, std::size_t characters) {
     const std::uint64_t kind = random.below(10);
     if (kind < 5) text += static_cast<char>("hello  \n,<1'"[random.below(12)]);
     if (kind == 5) text += "<|im_end|>";
-    if (kind == 6) append_utf8(static_cast<char32_t>(0xC0 + random.below(0x500)), text);
-    if (kind == 7) append_utf8(static_cast<char32_t>(0x4E00 + random.below(0x5000)), text);
-    if (kind == 8) append_utf8(static_cast<char32_t>(0x300 + random.below(0x60)), text);
-    if (kind == 9) append_utf8(static_cast<char32_t>(0x1F300 + random.below(0x200)), text);
+    if (kind == 6) base::append_utf8(text, static_cast<char32_t>(0xC0 + random.below(0x500)));
+    if (kind == 7) base::append_utf8(text, static_cast<char32_t>(0x4E00 + random.below(0x5000)));
+    if (kind == 8) base::append_utf8(text, static_cast<char32_t>(0x300 + random.below(0x60)));
+    if (kind == 9) base::append_utf8(text, static_cast<char32_t>(0x1F300 + random.below(0x200)));
   }
   return text;
 }

@@ -52,24 +52,6 @@ Part part_at(std::string_view bytes, std::size_t at) {
 
 }  // namespace
 
-void append_utf8(char32_t c, std::string& out) {
-  const auto put = [&](char32_t bits) { out.push_back(static_cast<char>(bits)); };
-  if (c < 0x80) return put(c);
-  if (c < 0x800) {
-    put(0xC0 | c >> 6);
-    return put(0x80 | (c & 0x3F));
-  }
-  if (c < 0x10000) {
-    put(0xE0 | c >> 12);
-    put(0x80 | (c >> 6 & 0x3F));
-    return put(0x80 | (c & 0x3F));
-  }
-  put(0xF0 | c >> 18);
-  put(0x80 | (c >> 12 & 0x3F));
-  put(0x80 | (c >> 6 & 0x3F));
-  put(0x80 | (c & 0x3F));
-}
-
 bool valid_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const Part part = part_at(text, at);

@@ -38,8 +38,6 @@ inline std::size_t previous_begin(std::string_view text, std::size_t end) {
   return at;
 }
 
-void append_utf8(char32_t code_point, std::string& out);
-
 // True where all of `text` is UTF-8 (no surrogates, no overlong forms).
 [[nodiscard]] bool valid_utf8(std::string_view text);
 

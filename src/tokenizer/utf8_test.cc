@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/utf8.h"
+
 namespace verbatim::tokenizer {
 namespace {
 
@@ -15,7 +17,7 @@ TEST(Utf8, every_code_point_is_written_and_read_back) {
   for (char32_t c = 0; c < 0x110000; ++c) {
     if (c >= 0xD800 && c < 0xE000) continue;
     std::string text;
-    append_utf8(c, text);
+    base::append_utf8(text, c);
     const Decoded back = decode_at(text, 0);
     ASSERT_EQ(back.code_point, c);
     ASSERT_EQ(back.size, text.size());

@@ -169,8 +169,13 @@ def test_a_directory_without_a_readme_is_found():
 
 
 def test_a_readme_longer_than_a_screen_is_found():
-    files = {"src/chat/a.cc": "", "src/chat/README.md": "x\n" * 200}
+    files = {"src/chat/a.cc": "", "src/chat/README.md": "# chat\n" + "x\n" * 200}
     assert [f.rule for f in layout.check_readme(files)] == ["readme"]
+
+
+def test_a_readme_that_clang_format_took_for_code_is_found():
+    files = {"src/chat/a.cc": "", "src/chat/README.md": "#chat\n", "tests/cases/README.md": "#cases\n"}
+    assert rules(layout.check_readme(files)) == [("src/chat/README.md", 1, "readme"), ("tests/cases/README.md", 1, "readme")]
 
 
 @pytest.mark.parametrize("text", ["see /home/someone/x", "path = '/work/shared'", "curl https://pypi.org/simple", "huggingface.co/x"])

@@ -14,6 +14,8 @@ Value Interpreter::evaluate_call(const Expr& expr) {
   if (callee.kind == ExprKind::kAttribute) {
     const Value& object = evaluate(*callee.kids[0], scratch);
     if (failed()) return {};
+    // Called where it is looked up: no bound method is made. Python looks it up ahead of the
+    // arguments.
     if (is_method(object, callee.attribute)) {
       evaluate_arguments(expr, arguments);
       if (failed()) return {};
@@ -111,6 +113,8 @@ Activation& Interpreter::new_activation(const Function& function, Activation* ou
   activation->outer = outer;
   activation->slots.resize(function.slots, Value::missing());
   Activation& made = *activation;
+  // Macros made inside point to these variables and may outlive the call: kept until the render
+  // ends.
   if (function.captures) {
     allocate(sizeof(Activation) + function.slots * sizeof(Value));
     kept_.push_back(std::move(activation));
@@ -133,6 +137,7 @@ void Interpreter::run_macro(const MacroObject& macro, Arguments&& arguments) {
   apply_defaults(function);
   execute(function.body);
   frame_ = caller;
+  // Errors of what follows the call name the line of the call.
   if (!failed()) set_line(line_of_call);
 }
 

@@ -14,6 +14,8 @@ bool is_plain_string(const Value& value) {
 
 }  // namespace
 
+// Most of a prompt is printed by ~, +, tojson and macros: these write straight into the output
+// instead of making a value that is copied there.
 void Interpreter::emit(const Expr& expr) {
   Value scratch;
   switch (expr.kind) {
@@ -76,6 +78,7 @@ const Value& Interpreter::evaluate(const Expr& expr, Value& scratch) {
     default:
       break;
   }
+  // Constants and names, above, are neither deep nor work: they cost no step.
   const Depth depth(*this);
   if (!step()) return scratch;
   switch (expr.kind) {
@@ -142,6 +145,7 @@ const Value& Interpreter::evaluate_attribute(const Expr& expr, Value& scratch) {
   if (failed()) return scratch;
   if (object.kind() == Kind::kDict && expr.attribute == nullptr) {
     const Value* found = object.dict_object().find(expr.value.text());
+    // A dict that stands in `local` dies with this call, and its members with it: copied below.
     if (found != nullptr && &object != &local) return *found;
     scratch = found != nullptr ? *found
                                : make_undefined(UndefinedBy::kAttribute, expr.value, Kind::kDict);
@@ -162,6 +166,7 @@ const Value& Interpreter::evaluate_item(const Expr& expr, Value& scratch) {
   Value index_scratch;
   const Value& index = evaluate(*expr.kids[1], index_scratch);
   if (failed()) return scratch;
+  // The usual cases without a copy; everything else (and every error) is get_item's.
   if (&object != &local) {
     if (object.kind() == Kind::kList && index.kind() == Kind::kInt) {
       const auto& items = object.items();
@@ -178,6 +183,7 @@ const Value& Interpreter::evaluate_item(const Expr& expr, Value& scratch) {
 }
 
 const Value& Interpreter::evaluate_logic(const Expr& expr, Value& scratch) {
+  // As in Python, the value is the operand that decided, not a bool.
   const bool stop_at = expr.kind == ExprKind::kOr;
   for (std::size_t i = 0;; ++i) {
     const Value& value = evaluate(*expr.kids[i], scratch);
@@ -207,6 +213,8 @@ std::optional<Value> Interpreter::sum_into(TextBuilder& out, const Expr& expr) {
       value.string_object().append_to(out);
       continue;
     }
+    // The first operand that is no plain string: from here Python's rules of + decide, pair by
+    // pair.
     Value sum = value;
     if (i != 0) sum = binary(*this, Arithmetic::kAdd, Value::string(out.cut(mark)), value);
     while (++i < expr.kids.size() && !failed()) {
@@ -242,6 +250,7 @@ Value Interpreter::evaluate_sign(const Expr& expr) {
   if (!value.is_number())
     return type_error("bad operand type for unary sign: " + type_name_quoted(value));
   if (expr.kind == ExprKind::kNegative) return negated(*this, value);
+  // +True is 1.
   return value.kind() == Kind::kBool ? Value::integer(value.integer(), value.source()) : value;
 }
 
@@ -318,6 +327,7 @@ bool Interpreter::compare(Comparison sign, const Value& a, const Value& b) {
 }
 
 bool Interpreter::evaluate_comparison(const Expr& expr) {
+  // In a < b < c each right side is the next left side, evaluated once: the scratches take turns.
   Value scratch[2];
   const Value* left = &evaluate(*expr.kids[0], scratch[0]);
   for (std::size_t i = 0; i < expr.ops.size(); ++i) {

@@ -18,28 +18,8 @@ bool is_assignable(const Expr& expr) {
 
 }  // namespace
 
-std::string ParserBase::describe(const Token& token) {
-  switch (token.kind) {
-    case TokenKind::kData:
-      return "text";
-    case TokenKind::kVariableBegin:
-      return "'{{'";
-    case TokenKind::kVariableEnd:
-      return "'}}'";
-    case TokenKind::kBlockBegin:
-      return "'{%'";
-    case TokenKind::kBlockEnd:
-      return "'%}'";
-    case TokenKind::kString:
-      return "a string";
-    case TokenKind::kEnd:
-      return "the end of the template";
-    default:
-      return "'" + token.text + "'";
-  }
-}
-
-ExprPtr ExpressionParser::tuple(Conditional with, std::string_view end_name, bool parentheses) {
+ExprPtr ExpressionParser::tuple(Conditional with, std::string_view end_name,
+                                Parentheses parentheses) {
   const std::uint32_t line = current().line;
   const auto ends = [&] {
     return at(TokenKind::kVariableEnd) || at(TokenKind::kBlockEnd) || at_op(")") ||
@@ -55,24 +35,25 @@ ExprPtr ExpressionParser::tuple(Conditional with, std::string_view end_name, boo
     is_tuple = true;
   }
   if (!is_tuple && !all->kids.empty()) return std::move(all->kids.front());
-  if (!is_tuple && !parentheses) fail("expected an expression, found " + describe(current()));
+  if (!is_tuple && parentheses == Parentheses::kNo)
+    fail("expected an expression, found " + describe(current()));
   return all;
 }
 
-ExprPtr ExpressionParser::simple_target(bool with_namespace) {
-  if (!at_op("(")) return primary(with_namespace);
+ExprPtr ExpressionParser::simple_target(Target what) {
+  if (!at_op("(")) return primary(what);
   const Nesting nesting(*this);
-  return primary(false);
+  return primary();
 }
 
-ExprPtr ExpressionParser::target(bool with_namespace, std::string_view end_name) {
+ExprPtr ExpressionParser::target(Target what, std::string_view end_name) {
   const std::uint32_t line = current().line;
   ExprPtr all = make(ExprKind::kTuple, line);
   bool is_tuple = false;
   while (!failed()) {
     if (!all->kids.empty()) expect_op(",");
     if (at(TokenKind::kBlockEnd) || (!end_name.empty() && at_name(end_name))) break;
-    add(*all, simple_target(with_namespace));
+    add(*all, simple_target(what));
     if (!at_op(",")) break;
     is_tuple = true;
   }
@@ -219,31 +200,31 @@ ExprPtr ExpressionParser::product() {
 }
 
 ExprPtr ExpressionParser::power() {
-  ExprPtr left = unary(true);
+  ExprPtr left = unary(Filters::kYes);
   while (skip_op("**")) {
     ExprPtr whole = make(ExprKind::kBinary, left->line);
     whole->op = static_cast<std::uint8_t>(Arithmetic::kPow);
     add(*whole, std::move(left));
-    add(*whole, unary(true));
+    add(*whole, unary(Filters::kYes));
     left = std::move(whole);
   }
   return left;
 }
 
-ExprPtr ExpressionParser::unary(bool with_filter) {
+ExprPtr ExpressionParser::unary(Filters with) {
   ExprPtr expr;
   if (at_op("-") || at_op("+")) {
     const Nesting nesting(*this);
     const Token sign = next();
     expr = make(sign.text == "-" ? ExprKind::kNegative : ExprKind::kPositive, sign.line);
-    add(*expr, unary(false));
+    add(*expr, unary(Filters::kNo));
   } else {
-    expr = primary(false);
+    expr = primary();
   }
   expr = postfix(std::move(expr));
   // "(a + b) + c" must not become one chain with its inside: parentheses end a chain.
   if (expr->kind == ExprKind::kAdd) expr->op = 1;
-  return with_filter ? filter_chain(std::move(expr)) : std::move(expr);
+  return with == Filters::kYes ? filter_chain(std::move(expr)) : std::move(expr);
 }
 
 ExprPtr ExpressionParser::number() {
@@ -263,7 +244,7 @@ ExprPtr ExpressionParser::number() {
   return expr;
 }
 
-ExprPtr ExpressionParser::primary(bool with_namespace) {
+ExprPtr ExpressionParser::primary(Target what) {
   const Token& token = current();
   ExprPtr expr = make(ExprKind::kConst, token.line);
   if (token.kind == TokenKind::kName) {
@@ -273,7 +254,7 @@ ExprPtr ExpressionParser::primary(bool with_namespace) {
       expr->value = Value::boolean(name.text[0] == 't' || name.text[0] == 'T');
     } else if (name.text == "none" || name.text == "None") {
       expr->value = Value::none();
-    } else if (with_namespace && skip_op(".")) {
+    } else if (what == Target::kNameOrAttribute && skip_op(".")) {
       expr->kind = ExprKind::kNamespaceRef;
       expr->value = Value::string(expect(TokenKind::kName, "a name").text);
       expr->names.push_back(Value::string(name.text));
@@ -296,7 +277,7 @@ ExprPtr ExpressionParser::primary(bool with_namespace) {
     fail("unexpected " + describe(token));
     return expr;
   }
-  expr = tuple(Conditional::kYes, {}, true);
+  expr = tuple(Conditional::kYes, {}, Parentheses::kYes);
   expect_op(")");
   return expr;
 }
@@ -343,7 +324,7 @@ ExprPtr ExpressionParser::postfix(ExprPtr expr) {
 ExprPtr ExpressionParser::filter_chain(ExprPtr expr) {
   while (!failed()) {
     if (at_op("|")) {
-      expr = filters(std::move(expr), false);
+      expr = filters(std::move(expr), FilterStart::kAtBar);
     } else if (at_name("is")) {
       expr = test(std::move(expr));
     } else if (at_op("(")) {
@@ -457,10 +438,10 @@ ExprPtr ExpressionParser::call(ExprPtr callee) {
   return expr;
 }
 
-ExprPtr ExpressionParser::filters(ExprPtr input, bool start_inline) {
-  while (!failed() && (at_op("|") || start_inline)) {
-    if (!start_inline) next();
-    start_inline = false;
+ExprPtr ExpressionParser::filters(ExprPtr input, FilterStart start) {
+  while (!failed() && (at_op("|") || start == FilterStart::kAtName)) {
+    if (start == FilterStart::kAtBar) next();
+    start = FilterStart::kAtBar;
     const Token token = expect(TokenKind::kName, "the name of a filter");
     std::string name = token.text;
     while (skip_op(".")) name += "." + expect(TokenKind::kName, "a name").text;
@@ -490,7 +471,7 @@ ExprPtr ExpressionParser::test(ExprPtr input) {
   } else if (argument && !at_name("else") && !at_name("or") && !at_name("and")) {
     if (at_name("is")) fail("tests can't be chained with `is`");
     const Nesting nesting(*this);
-    add(*expr, postfix(primary(false)));
+    add(*expr, postfix(primary()));
   }
   if (!negated) return expr;
   ExprPtr inverse = make(ExprKind::kNot, line);

@@ -14,15 +14,19 @@ class ExpressionParser : public ParserBase {
 
  protected:
   enum class Conditional : bool { kNo, kYes };
+  enum class Parentheses : bool { kNo, kYes };
+  enum class Target : bool { kName, kNameOrAttribute };  // ns.attribute, where it is allowed
+  enum class FilterStart : bool { kAtBar, kAtName };     // {% filter name %} has no bar
 
   ExprPtr expression() { return conditional(); }
   // One expression, or a tuple where there is a comma. `end_name` stops it, too ("in",
   // "recursive").
-  ExprPtr tuple(Conditional with, std::string_view end_name = {}, bool parentheses = false);
+  ExprPtr tuple(Conditional with, std::string_view end_name = {},
+                Parentheses parentheses = Parentheses::kNo);
   // Assignment targets: names, ns.attributes where allowed, tuples of them.
-  ExprPtr target(bool with_namespace, std::string_view end_name = {});
+  ExprPtr target(Target what, std::string_view end_name = {});
   ExprPtr name_target();
-  ExprPtr filters(ExprPtr input, bool start_inline);
+  ExprPtr filters(ExprPtr input, FilterStart start);
   // Parses "(...)" into arguments of `call`.
   void arguments(Expr& call);
 
@@ -37,8 +41,9 @@ class ExpressionParser : public ParserBase {
   ExprPtr concat();
   ExprPtr product();
   ExprPtr power();
-  ExprPtr unary(bool with_filter);
-  ExprPtr primary(bool with_namespace);
+  enum class Filters : bool { kNo, kYes };
+  ExprPtr unary(Filters with);
+  ExprPtr primary(Target what = Target::kName);
   ExprPtr number();
   ExprPtr list();
   ExprPtr dict();
@@ -49,7 +54,7 @@ class ExpressionParser : public ParserBase {
   ExprPtr slice_rest(ExprPtr start, ExprPtr object, std::uint32_t line);
   ExprPtr call(ExprPtr callee);
   ExprPtr test(ExprPtr input);
-  ExprPtr simple_target(bool with_namespace);
+  ExprPtr simple_target(Target what);
   void named_argument(Expr& call);
 };
 

@@ -9,8 +9,11 @@
 namespace verbatim::chat::jinja {
 namespace {
 
-std::string digits_in_base(std::uint64_t value, unsigned base, bool capital) {
-  const char* const digits = capital ? "0123456789ABCDEF" : "0123456789abcdef";
+constexpr std::string_view kLowerDigits = "0123456789abcdef";
+constexpr std::string_view kUpperDigits = "0123456789ABCDEF";
+
+std::string digits_in_base(std::uint64_t value, unsigned base,
+                           std::string_view digits = kLowerDigits) {
   std::string out;
   do {
     out.insert(out.begin(), digits[value % base]);
@@ -41,15 +44,15 @@ std::string format_integer(const Value& number, const Layout& layout, bool& nega
       negative ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
   switch (layout.type) {
     case 'x':
-      return (layout.alternate ? "0x" : "") + digits_in_base(magnitude, 16, false);
+      return (layout.alternate ? "0x" : "") + digits_in_base(magnitude, 16);
     case 'X':
-      return (layout.alternate ? "0X" : "") + digits_in_base(magnitude, 16, true);
+      return (layout.alternate ? "0X" : "") + digits_in_base(magnitude, 16, kUpperDigits);
     case 'o':
-      return (layout.alternate ? "0o" : "") + digits_in_base(magnitude, 8, false);
+      return (layout.alternate ? "0o" : "") + digits_in_base(magnitude, 8);
     case 'b':
-      return (layout.alternate ? "0b" : "") + digits_in_base(magnitude, 2, false);
+      return (layout.alternate ? "0b" : "") + digits_in_base(magnitude, 2);
     default:
-      return digits_in_base(magnitude, 10, false);
+      return digits_in_base(magnitude, 10);
   }
 }
 

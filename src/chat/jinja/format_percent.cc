@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "base/utf8.h"
 #include "chat/jinja/escape.h"
 #include "chat/jinja/format.h"
 #include "chat/jinja/numbers.h"
@@ -213,7 +214,7 @@ class PercentFormatter {
         return;
       }
       std::string text;
-      append_utf8(text, static_cast<char32_t>(code));
+      base::append_utf8(text, static_cast<char32_t>(code));
       character = Value::string(std::move(text), value.source());
     }
     if (!character.is_string() || character.string_object().characters() != 1) {

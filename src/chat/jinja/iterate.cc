@@ -51,6 +51,7 @@ bool Iteration::next_character(Value& out) {
   const std::string_view text = iterable_.text();
   const CodePoint c = decode(text, at_);
   if (c.size == 0) return false;
+  // Iterating over Markup gives plain characters, as in Python.
   out = substring(iterable_, at_, at_ + c.size).with_markup(false);
   at_ += c.size;
   return true;

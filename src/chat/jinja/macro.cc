@@ -34,6 +34,7 @@ bool LoopObject::peek(Value& item) {
 
 std::int64_t LoopObject::count(Runtime& runtime) {
   if (length) return *length;
+  // A generator does not know its length: it is read to its end, and the items wait in `ahead`.
   std::vector<Value> rest;
   for (Value item; items && items->next(item) && runtime.allocate(sizeof(Value));) {
     rest.push_back(std::move(item));

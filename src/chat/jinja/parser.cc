@@ -110,7 +110,7 @@ class Parser : public ExpressionParser {
 
   StmtPtr for_loop(std::uint32_t line) {
     StmtPtr stmt = statement_of(StmtKind::kFor, line);
-    stmt->target = target(false, "in");
+    stmt->target = target(Target::kName, "in");
     if (!skip_name("in")) fail("expected 'in', found " + describe(current()));
     stmt->expr = tuple(Conditional::kNo, "recursive");
     if (skip_name("if")) stmt->test = expression();
@@ -145,13 +145,13 @@ class Parser : public ExpressionParser {
 
   StmtPtr assignment(std::uint32_t line) {
     StmtPtr stmt = statement_of(StmtKind::kSet, line);
-    stmt->target = target(true);
+    stmt->target = target(Target::kNameOrAttribute);
     if (skip_op("=")) {
       stmt->expr = tuple(Conditional::kYes);
       return stmt;
     }
     stmt->kind = StmtKind::kSetBlock;
-    stmt->expr = filters(nullptr, false);
+    stmt->expr = filters(nullptr, FilterStart::kAtBar);
     stmt->body = whole_body("endset");
     return stmt;
   }
@@ -208,7 +208,7 @@ class Parser : public ExpressionParser {
 
   StmtPtr filter_block(std::uint32_t line) {
     StmtPtr stmt = statement_of(StmtKind::kFilterBlock, line);
-    stmt->expr = filters(nullptr, true);
+    stmt->expr = filters(nullptr, FilterStart::kAtName);
     stmt->body = whole_body("endfilter");
     return stmt;
   }
@@ -217,7 +217,7 @@ class Parser : public ExpressionParser {
     StmtPtr stmt = statement_of(StmtKind::kWith, line);
     while (!failed() && !at(TokenKind::kBlockEnd)) {
       if (!stmt->targets.empty()) expect_op(",");
-      stmt->targets.push_back(target(false));
+      stmt->targets.push_back(target(Target::kName));
       expect_op("=");
       stmt->values.push_back(expression());
     }

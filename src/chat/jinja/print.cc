@@ -1,5 +1,6 @@
 #include "chat/jinja/print.h"
 
+#include "base/utf8.h"
 #include "chat/jinja/macro.h"
 #include "chat/jinja/numbers.h"
 #include "chat/jinja/unicode.h"
@@ -24,7 +25,7 @@ void append_quoted(std::string& out, char32_t c, char quote) {
   } else if (c == '\t') {
     out += "\\t";
   } else if (is_printable(c)) {
-    append_utf8(out, c);
+    base::append_utf8(out, c);
   } else if (c < 0x100) {
     out += "\\x";
     append_hex(out, c, 2);
@@ -40,8 +41,10 @@ void append_quoted(std::string& out, char32_t c, char quote) {
 void append_string_repr(TextBuilder& out, const Value& string) {
   const StringObject& object = string.string_object();
   const std::string_view text = object.text;
+  // As Python: double quotes where the text has single ones and no double ones.
   const bool single = text.find('\'') != std::string_view::npos;
   const char quote = single && text.find('"') == std::string_view::npos ? '"' : '\'';
+  // Quotes belong to the string, escapes to the character they stand for: claimed run by run.
   if (string.is_markup()) out.append("Markup(", object.source_at(0));
   out.append(1, quote, object.source_at(0));
   std::size_t run_end = object.runs.empty() ? text.size() : object.runs.front().size;

@@ -6,8 +6,9 @@
 namespace verbatim::chat::jinja {
 
 namespace {
+// Printing and comparing recurse into values.
 constexpr std::uint32_t kMaxObjectDepth = 1000;
-}
+}  // namespace
 
 Value Arguments::take(std::string_view name) {
   for (auto it = named.begin(); it != named.end(); ++it) {
@@ -47,7 +48,7 @@ bool Runtime::allocate(std::size_t bytes) {
 
 Value Runtime::fail(base::ErrorKind kind, std::string message) {
   if (!error_) error_ = base::error(kind, std::move(message));
-  steps_left_ = 0;
+  steps_left_ = 0;  // every loop that asks for a step ends
   return {};
 }
 

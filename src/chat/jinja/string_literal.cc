@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "base/utf8.h"
 #include "chat/jinja/unicode.h"
 
 namespace verbatim::chat::jinja {
@@ -62,7 +63,7 @@ base::Status resolve(std::string_view literal, std::size_t& at, std::string& out
            literal[at + 1 + digits] <= '7') {
       value = value * 8 + static_cast<char32_t>(literal[at + 1 + digits++] - '0');
     }
-    append_utf8(out, value);
+    base::append_utf8(out, value);
     at += 1 + digits;
     return {};
   }
@@ -74,7 +75,7 @@ base::Status resolve(std::string_view literal, std::size_t& at, std::string& out
     if (*value >= 0xd800 && *value < 0xe000) {
       return base::invalid("", "surrogate escape in a string: not a character of its own");
     }
-    append_utf8(out, *value);
+    base::append_utf8(out, *value);
     at += 2 + count;
     return {};
   }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "chat/jinja/strings.h"
 #include "chat/jinja/unicode.h"
 
@@ -19,7 +20,7 @@ Value map_characters(Runtime& runtime, const Value& string, Convert convert) {
   for (std::size_t at = 0; at < object.text.size();) {
     const CodePoint c = decode(object.text, at);
     const Cased cased = convert(c.value, at);
-    for (unsigned i = 0; i < cased.count; ++i) append_utf8(out.raw(), cased.to[i]);
+    for (unsigned i = 0; i < cased.count; ++i) base::append_utf8(out.raw(), cased.to[i]);
     at += c.size;
     if (at < run_end) continue;
     out.claim(object.runs.empty() ? object.source : object.runs[run].source);

@@ -83,25 +83,6 @@ CodePoint decode_before(std::string_view text, std::size_t end) {
   return kInvalid;
 }
 
-void append_utf8(std::string& out, char32_t c) {
-  const auto byte = [&out](char32_t v) { out.push_back(static_cast<char>(v)); };
-  if (c < 0x80) {
-    byte(c);
-  } else if (c < 0x800) {
-    byte(0xc0 | (c >> 6));
-    byte(0x80 | (c & 0x3f));
-  } else if (c < 0x10000) {
-    byte(0xe0 | (c >> 12));
-    byte(0x80 | ((c >> 6) & 0x3f));
-    byte(0x80 | (c & 0x3f));
-  } else {
-    byte(0xf0 | (c >> 18));
-    byte(0x80 | ((c >> 12) & 0x3f));
-    byte(0x80 | ((c >> 6) & 0x3f));
-    byte(0x80 | (c & 0x3f));
-  }
-}
-
 bool is_ascii(std::string_view text) {
   unsigned char all = 0;
   for (const char c : text) all |= static_cast<unsigned char>(c);

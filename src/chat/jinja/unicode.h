@@ -18,7 +18,6 @@ struct CodePoint {
 CodePoint decode(std::string_view text, std::size_t at);
 // The code point that ends before `end`.
 CodePoint decode_before(std::string_view text, std::size_t end);
-void append_utf8(std::string& out, char32_t c);
 
 std::size_t count_characters(std::string_view text);
 // Byte offset of the n-th character, counted from `from`; text.size() when there are fewer.

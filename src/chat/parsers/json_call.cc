@@ -120,6 +120,7 @@ void JsonCall::start(std::uint32_t index, message::Events& out) {
 void JsonCall::emit(std::uint32_t index, message::Events& out) {
   if (!streams_) return;
   start(index, out);
+  // All but the last brace: while it is missing, nobody can take the call for complete.
   const std::size_t end = arguments_end_ == 0 ? raw_.size() : arguments_end_ - 1;
   message::append_arguments(out, index, slice(sent_, end));
   sent_ = end;

@@ -111,12 +111,16 @@ std::uint64_t AnswerReader::same_logprobs(const Value& list) const {
 
 Status AnswerReader::check_repeated(const Value& list, const Counts& counts,
                                     std::optional<Form> before) const {
+  // A list that repeats must repeat to the last digit: else one of the two was wrong, and one is
+  // recorded.
   if (state_.logprobs_form == Form::kAll) {
     const std::uint64_t same = same_logprobs(list);
     if (same == counts.seen) return {};
     return malformed(entry(kLogprobs, same), excerpt((*behind(list, same)).value.raw()),
                      "the same as in the event before");
   }
+  // The one case in which lengths do not tell the forms apart (see AnswerReader). It needs at
+  // least as many new entries as old ones, and nothing known of the form.
   const bool first_told = state_.logprobs_form == Form::kNew && before != Form::kNew;
   if (!first_told || sent_.streams_new_only || counts.fresh() < counts.seen) return {};
   if (same_logprobs(list) < counts.seen) return {};

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/sim/sim_files.h"
+#include "base/utf8.h"
 #include "tokenizer/utf8.h"
 
 namespace verbatim::tokenizer::testing {
@@ -16,7 +17,7 @@ std::string written(unsigned byte) {
   char32_t next = 0x100;
   for (unsigned b = 0; b < byte; ++b) next += itself(b) ? 0 : 1;
   std::string out;
-  append_utf8(itself(byte) ? byte : next, out);
+  base::append_utf8(out, itself(byte) ? byte : next);
   if (out == "\"" || out == "\\") out.insert(0, "\\");
   return out;
 }
