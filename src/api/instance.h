@@ -38,7 +38,6 @@ class Instance {
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
 
  private:
-  base::Runtime& runtime_;
   gateway::Model& model_;
   std::unique_ptr<engine::Engine> engine_;
   gateway::RunningTurns own_running_;

@@ -180,8 +180,8 @@ std::string_view agent_script() {
   ]})";
 }
 
-Task<Result<AgentLog>> run_agent(base::Runtime& runtime, base::Endpoint gateway) {
-  Agent agent(runtime, std::move(gateway));
+Task<Result<AgentLog>> run_agent(base::Runtime& runtime, const base::Endpoint& gateway) {
+  Agent agent(runtime, gateway);
   auto status = co_await agent.run();
   co_await agent.stop();
   if (!status.ok()) co_return std::move(status).error();

@@ -27,7 +27,7 @@ struct AgentLog {
 // A small agent with a weather tool. Like most agents it keeps the history itself, writes arguments
 // anew (json.dumps(json.loads(...))) and forgets reasoning. It opens a session at the gateway and
 // asks its questions over streaming Chat Completions. Errors: what the gateway said, in words.
-base::Task<base::Result<AgentLog>> run_agent(base::Runtime& runtime, base::Endpoint gateway);
+base::Task<base::Result<AgentLog>> run_agent(base::Runtime& runtime, const base::Endpoint& gateway);
 
 // The script for the simulated engine that talks with this agent (sim/script.h).
 std::string_view agent_script();

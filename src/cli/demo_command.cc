@@ -64,7 +64,7 @@ class Workplace {
   void remove(const std::string& dir) {
     const auto names = files_.list(dir);
     if (!names) return;
-    for (const auto& name : *names) (void)files_.remove(dir + "/" + name);
+    for (const auto& name : *names) (void)files_.remove(std::string(dir).append("/").append(name));
     (void)files_.remove(dir);
   }
   base::Files& files_;
@@ -81,7 +81,8 @@ struct Played {
 Task<void> play(DemoStage& stage, net::AsioLoop& loop, Result<AgentLog>& outcome) {
   auto status = co_await stage.start();
   if (status.ok()) {
-    outcome = co_await run_agent(stage.runtime(), stage.gateway());
+    const auto gateway = stage.gateway();
+    outcome = co_await run_agent(stage.runtime(), gateway);
   } else {
     outcome = status.error();
   }
@@ -93,8 +94,7 @@ Result<Played> play(base::Files& files, const std::shared_ptr<gateway::Model>& m
                     const std::string& record_dir) {
   net::AsioLoop loop;
   DemoStage stage(loop, files, model, record_dir, agent_script());
-  Result<AgentLog> outcome = base::error(base::ErrorKind::kInternal, "interrupted");
-  loop.on_terminate([&loop](int) { loop.stop(); });
+  Result<AgentLog> outcome = base::error(base::ErrorKind::kInternal, "nothing was played");
   base::spawn(play(stage, loop, outcome));
   loop.run();
   if (!outcome) return std::move(outcome).error();

@@ -3,9 +3,10 @@
 #include <CLI/CLI.hpp>
 
 #include "api/instance.h"
-#include "base/timer.h"
+#include "base/pause.h"
 #include "cli/command.h"
 #include "cli/model_options.h"
+#include "engine/background.h"
 #include "engine/sglang/engine.h"
 #include "net/asio_network.h"
 #include "net/asio_threads.h"
@@ -36,12 +37,15 @@ struct ServeOptions {
 // One thread's part of the gateway.
 struct Part {
   Part(net::AsioLoop& loop, base::Files& files, base::Worker& worker)
-      : network(net::asio_network(loop)), runtime{loop, *network, *random, files, worker} {}
+      : network(net::asio_network(loop)),
+        runtime{loop, *network, *random, files, worker},
+        learning(loop) {}
   std::unique_ptr<base::Random> random = base::system_random();
   std::unique_ptr<base::Network> network;
   base::Runtime runtime;
   std::unique_ptr<api::Instance> instance;
   base::CancelSignal stop_learning;
+  engine::Background learning;
 };
 
 std::unique_ptr<engine::Engine> make_engine(const ServeOptions& options,
@@ -75,11 +79,13 @@ Task<void> learn(Part& part, const ServeOptions& options, gateway::Model& model,
       std::fprintf(stderr, "verbatim: engine %s does not answer yet (%s); trying again\n",
                    options.engine.c_str(), probe.error().message.c_str());
     told = true;
-    co_await base::sleep_for(part.runtime.executor, kProbeAgain);
+    base::Pause pause(part.runtime.executor, kProbeAgain, part.stop_learning);
+    (void)co_await pause;
   }
 }
 
 Task<void> shut_down(Part& part, net::AsioLoop& loop) {
+  co_await part.learning.idle();
   co_await part.instance->drain(part.runtime.clock().now() + kDrainTime);
   loop.stop();
 }
@@ -125,7 +131,8 @@ class Serving {
     model_->max_model_len.store(options_.max_model_len);
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       loops_[i].post([this, i] {
-        base::spawn(learn(*parts_[i], options_, *model_, i == 0 ? Talk::kTell : Talk::kQuiet));
+        parts_[i]->learning.run(
+            learn(*parts_[i], options_, *model_, i == 0 ? Talk::kTell : Talk::kQuiet));
       });
     }
     loops_[0].on_terminate([this](int) { stop(); });
@@ -134,6 +141,7 @@ class Serving {
 
  private:
   void stop() {
+    if (std::exchange(stopping_, true)) return;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       loops_[i].post([this, i] {
         parts_[i]->stop_learning.fire("shutting down");
@@ -150,6 +158,7 @@ class Serving {
   gateway::RunningTurns running_;
   net::LoopThreads loops_;
   std::vector<std::unique_ptr<Part>> parts_;
+  bool stopping_ = false;
   std::unique_ptr<base::Worker> worker_ = base::thread_worker("files");
   std::unique_ptr<gateway::Recorder> recorder_;
 };

@@ -170,7 +170,7 @@ TEST(KeepAlive, comments_and_chunks_never_overlap) {
     ChatServer server("chatml", seed);
     server.scene.world.network.options().fragment = 300;
     server.scene.world.network.options().max_latency = milliseconds(seed % 3);
-    server.scene.world.network.options().buffer = 64;  // writes take several turns of the network
+    server.scene.world.network.options().buffer = 8;  // even a comment takes several rounds
     std::vector<EngineStep> steps;
     for (int i = 0; i < 4; ++i) steps.push_back(step("one", seconds(10)));
     steps.push_back(step("<|im_end|>", seconds(10)));
@@ -183,6 +183,8 @@ TEST(KeepAlive, comments_and_chunks_never_overlap) {
       text += Answer::text_at(event, {"choices", "0", "delta", "content"});
     }
     EXPECT_EQ(text, "oneoneoneone");
+    EXPECT_NE(got.answer.body.find(kPing, got.answer.body.find("data: ")), std::string::npos)
+        << "a comment fell due with a chunk";
     // Without its data lines and comments nothing of the body is left.
     for (std::size_t at = 0; at < got.answer.body.size();) {
       const auto end = got.answer.body.find("\n\n", at);

@@ -101,6 +101,13 @@ Task<Result<Plan>> Planner::plan(TurnRequest& request) {
 // other by the digests of the history.
 Task<Status> Planner::attach(const TurnRequest& request, const std::string& head, Plan& plan) {
   const std::span<const message::Message> messages = request.messages;
+  const auto is_answer = [](const auto& message) {
+    return message.role == message::Role::kAssistant;
+  };
+  if (std::none_of(messages.begin(), messages.end(), is_answer)) {
+    plan.history = trajectory::chain(digests_, plan.root_digest, messages).back();
+    co_return Status();
+  }
   auto latest = co_await store_.newest(plan.root_digest);
   if (!latest) co_return std::move(latest).error();
   if (latest->size() == 1 && trajectory::continues(latest->front(), messages)) {
@@ -114,9 +121,7 @@ Task<Status> Planner::attach(const TurnRequest& request, const std::string& head
   }
   const auto chain = trajectory::chain(digests_, plan.root_digest, messages);
   plan.history = chain.back();
-  const auto wanted = trajectory::attach_digests(messages, chain);
-  if (wanted.empty()) co_return Status();
-  auto found = co_await store_.find(wanted);
+  auto found = co_await store_.find(trajectory::attach_digests(messages, chain));
   if (!found) co_return std::move(found).error();
   auto placed = trajectory::place(messages, chain, *found);
   plan.parent = std::move(placed.parent);

@@ -14,8 +14,8 @@ namespace verbatim::gateway {
 // their commit fails. Shared by all executors; outlives them.
 class RunningTurns {
  public:
-  // The reason with which signals are fired.
-  static constexpr const char* kDeleted = "the session was deleted";
+  // The reason with which signals are fired; told by its address, which an array has only one of.
+  static constexpr char kDeleted[] = "the session was deleted";
 
   // One turn under way; lives on the executor of its turn.
   class Entry {

@@ -476,6 +476,7 @@ TEST(TurnRunner, two_turns_on_one_parent_become_siblings) {
   EXPECT_EQ(turns[0]->branch, parent->branch) << "the first goes on with the branch";
   EXPECT_EQ(turns[1]->branch, turns[1]->id);
   EXPECT_EQ(turns[0]->seq + 1, turns[1]->seq);
+  for (const auto& turn : turns) EXPECT_EQ(turn->row_size, trajectory::row_of(turn).size());
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/pause.h"
 #include "json/writer.h"
 #include "net/sse.h"
-#include "sim/pause.h"
 #include "sim/sim_impl.h"
 
 namespace verbatim::sim {
@@ -50,12 +50,12 @@ std::string_view Generation::weights() const {
 // g++ 12 miscompiles coroutines that await a Pause made within a condition: it is always a
 // variable.
 base::Task<bool> Generation::pause(base::Duration time) {
-  Pause waiting(engine_.runtime.executor, time, running_.stop);
+  base::Pause waiting(engine_.runtime.executor, time, running_.stop);
   co_return co_await waiting;
 }
 
 base::Task<void> Generation::until_stopped() {
-  Pause waiting(engine_.runtime.executor, std::nullopt, running_.stop);
+  base::Pause waiting(engine_.runtime.executor, std::nullopt, running_.stop);
   (void)co_await waiting;
 }
 

@@ -2,8 +2,8 @@
 //   in:  {"template": "source"} sets the template; {"context": {...}, "now_ms": n} renders it
 //   out: {"ok": true} | {"text": ..., "runs": [[size, source], ...]} | {"error": kind, "message":
 //   ...}
-// Every string below "messages" of the context gets a source of its own (1, 2, ... in order of
-// appearance) when "sources" is true.
+// With "sources": true every string, number, boolean and null of the context gets a source of its
+// own (1, 2, ... in order of appearance); keys and containers belong to the template.
 #include <iostream>
 #include <memory>
 #include <string>

@@ -31,6 +31,10 @@ class BrokenStore final : public store::Store {
       std::span<const trajectory::Digest> digests) override {
     return inner_.find(digests);
   }
+  base::Task<base::Result<std::vector<store::TurnPtr>>> newest(
+      const trajectory::Digest& root) override {
+    return inner_.newest(root);
+  }
   [[nodiscard]] std::string dump() const override { return inner_.dump(); }
 
  private:

@@ -78,6 +78,14 @@ Task<Result<store::TurnPtr>> FaultyStore::commit(std::unique_ptr<store::Turn> tu
   co_return recorded;
 }
 
+Task<Result<std::vector<store::TurnPtr>>> FaultyStore::newest(const trajectory::Digest& root) {
+  if (auto status = co_await before("newest", kOften); !status.ok())
+    co_return std::move(status).error();
+  auto found = co_await inner_.newest(root);
+  co_await after();
+  co_return found;
+}
+
 Task<Result<std::vector<store::TurnPtr>>> FaultyStore::find(
     std::span<const trajectory::Digest> digests) {
   if (auto status = co_await before("find", kOften); !status.ok())

@@ -23,6 +23,8 @@ class FaultyStore final : public store::Store {
                                                   store::SessionUse use) override;
   base::Task<base::Result<std::vector<store::TurnPtr>>> find(
       std::span<const trajectory::Digest> digests) override;
+  base::Task<base::Result<std::vector<store::TurnPtr>>> newest(
+      const trajectory::Digest& root) override;
   [[nodiscard]] std::string dump() const override { return inner_.dump(); }
 
  private:

@@ -5,59 +5,56 @@
 // The filters by subject; filters.cc holds the table of names.
 namespace verbatim::chat::jinja::filter {
 
-#define VERBATIM_DECLARE_FILTER(name) \
-  Value name(Runtime& runtime, const Value& input, Arguments& arguments)
+using Filter = Value(Runtime& runtime, const Value& input, Arguments& arguments);
 
 // filters_text.cc
-VERBATIM_DECLARE_FILTER(capitalize);
-VERBATIM_DECLARE_FILTER(center);
-VERBATIM_DECLARE_FILTER(escape);
-VERBATIM_DECLARE_FILTER(force_escape);
-VERBATIM_DECLARE_FILTER(format);
-VERBATIM_DECLARE_FILTER(indent);
-VERBATIM_DECLARE_FILTER(lower);
-VERBATIM_DECLARE_FILTER(replace);
-VERBATIM_DECLARE_FILTER(safe);
-VERBATIM_DECLARE_FILTER(string);
-VERBATIM_DECLARE_FILTER(strip_tags);
-VERBATIM_DECLARE_FILTER(title);
-VERBATIM_DECLARE_FILTER(trim);
-VERBATIM_DECLARE_FILTER(truncate);
-VERBATIM_DECLARE_FILTER(upper);
-VERBATIM_DECLARE_FILTER(word_count);
+Filter capitalize;
+Filter center;
+Filter escape;
+Filter force_escape;
+Filter format;
+Filter indent;
+Filter lower;
+Filter replace;
+Filter safe;
+Filter string;
+Filter strip_tags;
+Filter title;
+Filter trim;
+Filter truncate;
+Filter upper;
+Filter word_count;
 
 // filters_value.cc
-VERBATIM_DECLARE_FILTER(absolute);
-VERBATIM_DECLARE_FILTER(attribute);
-VERBATIM_DECLARE_FILTER(otherwise);  // default
-VERBATIM_DECLARE_FILTER(floating);
-VERBATIM_DECLARE_FILTER(integer);
-VERBATIM_DECLARE_FILTER(length);
-VERBATIM_DECLARE_FILTER(round);
+Filter absolute;
+Filter attribute;
+Filter otherwise;  // default
+Filter floating;
+Filter integer;
+Filter length;
+Filter round;
 
 // filters_sequence.cc
-VERBATIM_DECLARE_FILTER(dict_sort);
-VERBATIM_DECLARE_FILTER(first);
-VERBATIM_DECLARE_FILTER(join);
-VERBATIM_DECLARE_FILTER(last);
-VERBATIM_DECLARE_FILTER(list);
-VERBATIM_DECLARE_FILTER(maximum);
-VERBATIM_DECLARE_FILTER(minimum);
-VERBATIM_DECLARE_FILTER(sort);
-VERBATIM_DECLARE_FILTER(sum);
+Filter dict_sort;
+Filter first;
+Filter join;
+Filter last;
+Filter list;
+Filter maximum;
+Filter minimum;
+Filter sort;
+Filter sum;
 
 // filters_lazy.cc: those that give a generator
-VERBATIM_DECLARE_FILTER(batch);
-VERBATIM_DECLARE_FILTER(items);
-VERBATIM_DECLARE_FILTER(map);
-VERBATIM_DECLARE_FILTER(reject);
-VERBATIM_DECLARE_FILTER(reject_attribute);
-VERBATIM_DECLARE_FILTER(reverse);
-VERBATIM_DECLARE_FILTER(select);
-VERBATIM_DECLARE_FILTER(select_attribute);
-VERBATIM_DECLARE_FILTER(slices);
-VERBATIM_DECLARE_FILTER(unique);
-
-#undef VERBATIM_DECLARE_FILTER
+Filter batch;
+Filter items;
+Filter map;
+Filter reject;
+Filter reject_attribute;
+Filter reverse;
+Filter select;
+Filter select_attribute;
+Filter slices;
+Filter unique;
 
 }  // namespace verbatim::chat::jinja::filter

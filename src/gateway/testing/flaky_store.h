@@ -20,6 +20,7 @@ class FlakyStore final : public store::Store {
   std::optional<base::Error> commit_fails;  // nothing is changed then
   base::Duration commit_takes{0};           // before it is done
   int finds = 0;
+  int newests = 0;
   int commits = 0;  // begun
 
   base::Task<base::Status> create_session(std::string id, std::int64_t now_ms) override {
@@ -47,6 +48,12 @@ class FlakyStore final : public store::Store {
     ++finds;
     if (find_fails) co_return *find_fails;
     co_return co_await kept_.find(digests);
+  }
+  base::Task<base::Result<std::vector<store::TurnPtr>>> newest(
+      const trajectory::Digest& root) override {
+    ++newests;
+    if (find_fails) co_return *find_fails;
+    co_return co_await kept_.newest(root);
   }
   [[nodiscard]] std::string dump() const override { return kept_.dump(); }
 

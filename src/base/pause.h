@@ -8,13 +8,13 @@
 #include "base/executor.h"
 #include "base/timer.h"
 
-namespace verbatim::sim {
+namespace verbatim::base {
 
 // co_await Pause(executor, time, signal) -> true after `time`, false as soon as `signal` fires.
 // Without a time it waits for the signal alone.
 class Pause {
  public:
-  Pause(base::Executor& executor, std::optional<base::Duration> time, base::CancelSignal& signal)
+  Pause(Executor& executor, std::optional<Duration> time, CancelSignal& signal)
       : executor_(executor), time_(time), signal_(signal) {}
   Pause(const Pause&) = delete;
 
@@ -36,12 +36,12 @@ class Pause {
     executor_.post([waiter = std::exchange(waiter_, {})] { waiter.resume(); });
   }
 
-  base::Executor& executor_;
-  std::optional<base::Duration> time_;
-  base::CancelSignal& signal_;
+  Executor& executor_;
+  std::optional<Duration> time_;
+  CancelSignal& signal_;
   std::coroutine_handle<> waiter_;
-  base::Timer timer_;
-  std::optional<base::CancelHook> hook_;
+  Timer timer_;
+  std::optional<CancelHook> hook_;
 };
 
-}  // namespace verbatim::sim
+}  // namespace verbatim::base
