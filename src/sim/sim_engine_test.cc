@@ -244,5 +244,41 @@ TEST(SimEngine, every_fault_fires_in_streams_and_is_counted) {
   }
 }
 
+TEST(SimEngine, keeps_a_log_of_what_it_served) {
+  Scene scene;
+  scene.options.keeps_log = true;
+  scene.options.author = [](const GenerateCall&, base::Random&) {
+    Reply reply;
+    reply.ids = TokenIds{5, 6, 7};
+    reply.weight_version = "w2";
+    return reply;
+  };
+  scene.run([](Scene& s) -> Task<void> {
+    (void)co_await s.call("POST", "/generate",
+                          body(",\"stream\":true", "\"max_new_tokens\":9,\"sampling_seed\":41"));
+  });
+  ASSERT_EQ(scene.engine->served().size(), 1U);
+  const Served& served = scene.engine->served().front();
+  EXPECT_EQ(served.rid, "r1");
+  EXPECT_EQ(served.seed, 41);
+  EXPECT_EQ(served.prompt, (TokenIds{1, 2, 3}));
+  EXPECT_TRUE(served.whole && served.ended && !served.stopped && !served.fault_fired);
+  EXPECT_EQ(served.sent, served.ids.size());
+  EXPECT_EQ(served.logprobs.size(), served.ids.size());
+  EXPECT_EQ(served.weights, "w2");
+}
+
+TEST(SimEngine, logs_how_much_was_sent_before_a_stream_was_cut) {
+  Scene scene;
+  scene.options.keeps_log = true;
+  scene.options.faults.set(Fault::kCutStream, 1000);
+  scene.run([](Scene& s) -> Task<void> {
+    (void)co_await s.call("POST", "/generate", body(",\"stream\":true"));
+  });
+  const Served& served = scene.engine->served().front();
+  EXPECT_TRUE(served.fault_fired && !served.whole);
+  EXPECT_LT(served.sent, served.ids.size());
+}
+
 }  // namespace
 }  // namespace verbatim::sim

@@ -53,6 +53,14 @@ void Checks::begins(const Asked& asked) {
   setup_.ledger.requests[asked.request_id].asked = asked;
 }
 
+bool Checks::gone(const std::string& id) const {
+  const auto& session = setup_.ledger.sessions[id];
+  if (session.deleted) return true;
+  if (!setup_.forgets || session.created || session.turns.empty()) return false;
+  const auto info = at_once(setup_.store.session(id));
+  return info && !info->has_value();
+}
+
 bool Checks::in_store(const store::Turn& turn) const {
   const auto turns = at_once(setup_.store.turns(turn.session_id));
   if (!turns) return false;
@@ -66,8 +74,7 @@ void Checks::terminal(const Asked& asked, const protocol::ChatResult& result) {
   const auto& request = setup_.ledger.requests[asked.request_id];
   check(request.turn != nullptr, "I9", "the turn of " + asked.request_id + " committed",
         "a terminal event before its commit was acknowledged");
-  const bool deleted = setup_.ledger.sessions[request.turn->session_id].deleted;
-  check(deleted || in_store(*request.turn), "I9",
+  check(gone(request.turn->session_id) || in_store(*request.turn), "I9",
         "the turn of " + asked.request_id + " in the store at its terminal event",
         "it is not there");
   check_answer(*request.turn, result);
@@ -124,6 +131,11 @@ void Checks::check_refusal(const Asked& asked, const Outcome& outcome) {
   const std::string found =
       "status " + std::to_string(outcome.status) + ", " + outcome.code + ", " + outcome.error;
   if (deleted && (outcome.status == 404 || outcome.kind == Outcome::Kind::kFailed)) return;
+  // A stateless conversation may be forgotten while it is continued.
+  if (setup_.forgets && asked.session.empty() && outcome.status == 404) {
+    ++setup_.ledger.counts["turn: refused, forgotten meanwhile"];
+    return;
+  }
   check(!setup_.calm, "calm", asked.request_id + " answered", found);
   const int status = outcome.status;
   // 408: the link stalled before the request was there.
@@ -212,8 +224,9 @@ void Checks::check_store() {
 
 void Checks::check_session(const std::string& id, const Ledger::Session& session) {
   const auto turns = at_once(setup_.store.turns(id));
-  if (session.deleted) {
-    check(!turns.ok(), "I9", "no turns of the deleted session " + id, "some");
+  if (gone(id)) {
+    check(!turns.ok(), "I9", "no turns of session " + id + ", which is gone", "some");
+    if (!session.deleted) ++setup_.ledger.counts["sessions forgotten"];
     return;
   }
   check(turns.ok(), "I9", "session " + id + " in the store", "it is not there");

@@ -29,7 +29,8 @@ class Checks {
     Ledger& ledger;
     Findings& findings;
     std::uint64_t seed = 0;
-    bool calm = false;  // no faults: what is legal must succeed
+    bool calm = false;     // no faults: what is legal must succeed
+    bool forgets = false;  // the store drops old conversations of stateless chat
   };
   explicit Checks(const Setup& setup);
 
@@ -86,6 +87,8 @@ class Checks {
   void check_record_file(const std::string& name, const std::string& text);
   void check_record(const std::string& session, const json::Value& line,
                     std::map<std::uint64_t, bool>& indexes);
+  // Deleted, or forgotten where the store may forget.
+  [[nodiscard]] bool gone(const std::string& session) const;
   [[nodiscard]] bool in_store(const store::Turn& turn) const;
   [[nodiscard]] const sim::Served* served_as(const store::Turn& turn, const Ids& prompt);
   [[nodiscard]] bool diverged(const store::Turn& turn) const;

@@ -52,6 +52,7 @@ class Ledger {
     std::uint64_t changes = 0;
     std::uint64_t seen_changes = 0;  // at the last look at its version
     std::uint64_t seen_version = 0;
+    bool created = false;  // by POST /sessions; else it holds a root of stateless chat
     bool deleted = false;
   };
   struct Request {
@@ -66,6 +67,7 @@ class Ledger {
   void note_session(const std::string& id) {
     ++changes;
     ++sessions[id].changes;
+    sessions[id].created = true;
   }
   void note_deleted(const std::string& id) {
     ++changes;

@@ -40,6 +40,7 @@ Profile profile_of(std::uint64_t seed) {
   profile.records = random.chance(900);
   profile.calm = seed % 8 == 0;
   if (profile.calm) return profile;
+  if (seed % 8 == 4) profile.implicit_bytes = std::size_t{40} << 10;
   profile.closes_early = random.chance(250);
   profile.store_fails = kStoreFault;
   profile.files.fail_append = kDiskFault;

@@ -21,8 +21,11 @@ struct Profile {
   unsigned agents = 6;
   bool records = true;
   bool closes_early = false;  // the gateway is shut down while agents are at work
-  bool calm = false;          // no faults at all: what is legal must succeed
+  // Of stateless chat; over it the store forgets old conversations.
+  std::size_t implicit_bytes = std::size_t{256} << 20;
+  bool calm = false;  // no faults at all: what is legal must succeed
 
+  [[nodiscard]] bool forgets() const { return implicit_bytes < std::size_t{1} << 20; }
   // A client that left is always noticed: nothing swallows the end of its connection or ours.
   [[nodiscard]] bool aborts_arrive() const {
     return agent_link.stall == 0 && engine_link.stall == 0 && engine_link.cut == 0 &&

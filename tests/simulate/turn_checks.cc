@@ -232,6 +232,7 @@ void Checks::check_place(const Turn& turn) {
     return;
   }
   const auto& expected = setup_.ledger.requests[asked.parent].turn;
+  if (expected != nullptr && gone(expected->session_id)) return;
   if (expected != nullptr && diverged(*expected)) {
     ++counts["attached: behind one of several answers alike"];
     return;

@@ -116,12 +116,14 @@ World::World(const SharedModel& model, std::uint64_t seed, std::uint64_t turns, 
       gateway_runtime_{executor_, network_, gateway_random_, files_, worker_},
       engine_runtime_{executor_, engine_link_, gateway_random_, files_, worker_},
       agent_runtime_{executor_, agent_link_, gateway_random_, files_, worker_},
+      memory_(profile_.implicit_bytes),
       store_(executor_, memory_, broken, seed * 31 + 6),
       far_store_(executor_, store_, ledger_, seed * 31 + 8, profile_.store_fails),
       model_(model_of(model)),
       engine_(engine_runtime_, engine_options(model, profile_, seed)),
       broken_(broken),
-      checks_({model, executor_.clock(), store_, engine_, ledger_, findings, seed, profile_.calm}),
+      checks_({model, executor_.clock(), store_, engine_, ledger_, findings, seed, profile_.calm,
+               profile_.forgets()}),
       stage_{agent_runtime_, kGatewayPort, ledger_, checks_, findings, turns} {
   if (profile_.records) {
     recorder_ = std::make_unique<gateway::Recorder>(files_, worker_, kRecords, "toy");
