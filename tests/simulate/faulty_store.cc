@@ -11,6 +11,7 @@ using base::Task;
 namespace {
 // Calls that are rare fail more often, so that each kind is seen.
 constexpr unsigned kOften = 1;
+constexpr unsigned kLess = 2;
 constexpr unsigned kSeldom = 8;
 constexpr unsigned kRarely = 16;
 }  // namespace
@@ -88,7 +89,7 @@ Task<Result<std::vector<store::TurnPtr>>> FaultyStore::newest(const trajectory::
 
 Task<Result<std::vector<store::TurnPtr>>> FaultyStore::find(
     std::span<const trajectory::Digest> digests) {
-  if (auto status = co_await before("find", kOften); !status.ok())
+  if (auto status = co_await before("find", kLess); !status.ok())
     co_return std::move(status).error();
   auto found = co_await inner_.find(digests);
   co_await after();
