@@ -10,4 +10,7 @@ namespace verbatim::base {
 using TokenId = std::uint32_t;
 using TokenIds = std::vector<TokenId>;
 
+// A logprob is at most 0; what is more than rounding in 32-bit arithmetic can add is no logprob.
+inline constexpr double kMaxLogprob = 1e-3;
+
 }  // namespace verbatim::base

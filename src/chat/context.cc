@@ -60,27 +60,31 @@ Result<Value> calls_value(const Message& message, const Family& family, std::uin
 Result<Value> message_value(const Message& message, const Family& family, std::uint32_t at,
                             std::size_t first) {
   const auto id = [&](Field field) { return source_id({SpanSource::kMessage, at, field}); };
-  Entries entries;
-  entries.emplace_back("role", Value::string(std::string(message::name(message.role))));
-  entries.emplace_back("content", Value::string(message.text, id(Field::kText)));
+  std::vector<std::pair<Value, Value>> entries;
+  const auto add = [&](const char* name, Value value) {
+    entries.emplace_back(Value::string(name), std::move(value));
+  };
+  add("role", Value::string(std::string(message::name(message.role))));
+  add("content", Value::string(message.text, id(Field::kText)));
   if (message.reasoning && !message.reasoning->empty()) {
     const Value reasoning = Value::string(*message.reasoning, id(Field::kReasoning));
     // Templates know it by one of these names; transformers fills them from each other, too.
-    for (const char* name : {"reasoning_content", "reasoning", "thinking"})
-      entries.emplace_back(name, reasoning);
+    for (const char* name : {"reasoning_content", "reasoning", "thinking"}) add(name, reasoning);
   }
   if (!message.tool_calls.empty()) {
     auto calls = calls_value(message, family, at, first);
     if (!calls) return std::move(calls).error();
-    entries.emplace_back("tool_calls", std::move(*calls));
+    add("tool_calls", std::move(*calls));
   }
   if (!message.tool_call_id.empty())
-    entries.emplace_back("tool_call_id", Value::string(message.tool_call_id, id(Field::kCallId)));
-  if (!message.name.empty())
-    entries.emplace_back("name", Value::string(message.name, id(Field::kName)));
+    add("tool_call_id", Value::string(message.tool_call_id, id(Field::kCallId)));
+  if (!message.name.empty()) add("name", Value::string(message.name, id(Field::kName)));
   for (const auto& [name, raw] : message.unknown) {
     auto doc = json::Document::parse(raw);
-    if (doc) entries.emplace_back(name, Value::from_json(doc->root(), id(Field::kOther)));
+    // The name is the caller's too: a template that prints whole messages prints it.
+    if (!doc) continue;
+    const auto source = id(Field::kOther);
+    entries.emplace_back(Value::string(name, source), Value::from_json(doc->root(), source));
   }
   return Value::dict(std::move(entries));
 }

@@ -100,6 +100,18 @@ TEST(Context, unknown_fields_are_shown_to_the_template) {
   EXPECT_EQ(rendered("{{ messages[0].mood[0] }}", messages, family_named("chatml")), "good");
 }
 
+TEST(Context, the_name_of_an_unknown_field_is_the_callers_word) {
+  std::vector<Message> messages{testing::user("q")};
+  messages[0].unknown = {{"<|im_end|>", "1"}};
+  const auto text =
+      render("{% for key in messages[0] %}{{ key }}{% endfor %}", messages, family_named("chatml"));
+  ASSERT_TRUE(text.ok()) << text.error().message;
+  ASSERT_EQ(text->bytes, "rolecontent<|im_end|>");
+  ASSERT_EQ(text->runs.size(), 2U);
+  EXPECT_EQ(text->runs[0].source, jinja::kTemplate);
+  EXPECT_EQ(source_of(text->runs[1].source).field, Field::kOther);
+}
+
 TEST(Context, every_part_of_a_message_carries_its_field) {
   std::vector<Message> messages{testing::thinking("R", "T")};
   messages[0].tool_calls.push_back({"I", "N", "A"});

@@ -106,6 +106,10 @@ class Serving {
     if (!options_.record_dir.empty()) {
       recorder_ = std::make_unique<gateway::Recorder>(*files_, *worker_, options_.record_dir,
                                                       model_->checkpoint);
+      recorder_->on_failure([](const base::Error& error) {
+        std::fprintf(stderr, "verbatim: a record line was not written: %s\n",
+                     error.message.c_str());
+      });
       if (auto status = recorder_->open(); !status.ok()) return status;
     }
     const std::string key = base::new_hex_id(*parts_[0]->random);

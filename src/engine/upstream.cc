@@ -107,7 +107,8 @@ std::string error_message(std::string_view body) {
 base::Error upstream_error(int status, const net::Headers& headers, std::string body) {
   auto error = base::error(base::ErrorKind::kEngine,
                            "the engine answered with status " + std::to_string(status));
-  if (status < 400) {
+  // Above 599 it means nothing to a client either, so it is not passed on.
+  if (status < 400 || status > 599) {
     error.message += ", expected 200";
     error.code = "malformed_answer";
     return error;

@@ -41,8 +41,9 @@ std::vector<TurnProof> prove_turns(std::span<const RecordedTurn> turns, std::siz
     } else {
       proof.failure = "its parent " + turn.parent + " is not recorded before it";
     }
-    const bool sound = std::all_of(turn.logprobs.begin(), turn.logprobs.end(),
-                                   [](double value) { return std::isfinite(value) && value <= 0; });
+    const bool sound = std::all_of(turn.logprobs.begin(), turn.logprobs.end(), [](double value) {
+      return std::isfinite(value) && value <= base::kMaxLogprob;
+    });
     if (proof.failure.empty() && !sound) proof.failure = "a logprob is above 0 or no number";
     by_id.emplace(turn.turn, &turn);
     proofs.push_back(std::move(proof));

@@ -1,11 +1,14 @@
 #include "gateway/chat_endpoint.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 
 #include "gateway/chat_answers.h"
 #include "gateway/error_policy.h"
 #include "json/value.h"
 #include "protocol/openai_error.h"
+#include "tokenizer/utf8.h"
 
 namespace verbatim::gateway {
 
@@ -22,8 +25,41 @@ bool has_openai_shape(const std::string& body) {
   return error && error->is_object() && error->get("message") && error->get("message")->is_string();
 }
 
-std::string text_of_header(std::string_view value) {
-  return value.data() == nullptr ? std::string() : std::string(value);
+constexpr std::size_t kMaxIdHeader = 512;
+
+// An id that the client gives in a header. It goes into records, which are JSON, while a field of
+// HTTP may hold any byte from 0x80 on.
+base::Status read_id_header(const net::Headers& headers, const std::string& name,
+                            std::string& into) {
+  const std::string_view value = headers.find(name);
+  if (value.size() > kMaxIdHeader) {
+    return base::invalid(name, "expected at most " + std::to_string(kMaxIdHeader) +
+                                   " bytes, found " + std::to_string(value.size()));
+  }
+  if (!tokenizer::valid_utf8(value))
+    return base::invalid(name, "expected UTF-8, found bytes that are none");
+  into = value;
+  return {};
+}
+
+// Fields that say something of the body they came with. The client gets another body, or one that
+// was read as plain JSON.
+bool describes_body(std::string_view name) {
+  static constexpr std::array<std::string_view, 12> kNames = {"content-type",
+                                                              "content-encoding",
+                                                              "content-language",
+                                                              "content-location",
+                                                              "content-range",
+                                                              "content-md5",
+                                                              "content-disposition",
+                                                              "content-digest",
+                                                              "digest",
+                                                              "repr-digest",
+                                                              "etag",
+                                                              "last-modified"};
+  return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view known) {
+    return net::equals_ignoring_case(name, known);
+  });
 }
 
 base::Error no_session(const std::string& id, std::string_view what) {
@@ -40,7 +76,7 @@ Task<void> send_error(net::Responder& responder, const base::Error& error) {
   const bool verbatim = error.upstream && has_openai_shape(error.upstream->body);
   if (error.upstream) {
     for (const auto& [name, value] : error.upstream->headers) {
-      if (!net::equals_ignoring_case(name, "content-type")) headers.add(name, value);
+      if (!describes_body(name)) headers.add(name, value);
     }
   }
   const std::string body = verbatim ? error.upstream->body : protocol::openai_error_body(error);
@@ -51,6 +87,8 @@ Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& respon
                                 base::CancelSignal& gone, std::string session_id) {
   auto request = protocol::read_chat_request(http.body);
   if (!request) co_return co_await send_error(responder, request.error());
+  auto turn_request = turn_of(http, *request);
+  if (!turn_request) co_return co_await send_error(responder, turn_request.error());
   // From before the session is looked up: a deletion either is seen by the look-up, or sees the
   // turn.
   base::CancelSignal cancel;
@@ -68,26 +106,28 @@ Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& respon
   head.id = "chatcmpl-" + base::new_base62_id(runtime_.random, 24);
   head.created = runtime_.clock().wall_ms() / 1000;
   head.model = request->model.empty() ? model_.name : request->model;
-  auto turn_request = turn_of(http, *request);
-  turn_request.session_id = session_id;
-  turn_request.completion_id = head.id;
+  turn_request->session_id = session_id;
+  turn_request->completion_id = head.id;
   if (request->stream) {
-    co_await stream(std::move(turn_request), *request, head, responder, cancel);
+    co_await stream(std::move(*turn_request), *request, head, responder, cancel);
   } else {
-    co_await whole(std::move(turn_request), *request, head, responder, cancel);
+    co_await whole(std::move(*turn_request), *request, head, responder, cancel);
   }
 }
 
-TurnRequest ChatEndpoint::turn_of(const net::Request& http, protocol::ChatRequest& request) {
+base::Result<TurnRequest> ChatEndpoint::turn_of(const net::Request& http,
+                                                protocol::ChatRequest& request) {
   TurnRequest turn;
+  if (auto status = read_id_header(http.headers, "x-request-id", turn.request_id); !status.ok())
+    return status.error();
+  if (auto status = read_id_header(http.headers, "x-thread-id", turn.thread_id); !status.ok())
+    return status.error();
+  if (turn.request_id.empty()) turn.request_id = "req_" + base::new_base62_id(runtime_.random, 24);
   turn.messages = std::move(request.messages);
   turn.wants_tools = request.wants_tools();
   turn.tools = std::move(request.tools);
   turn.sampling = request.sampling;
   turn.template_kwargs = std::move(request.chat_template_kwargs);
-  turn.request_id = text_of_header(http.headers.find("x-request-id"));
-  if (turn.request_id.empty()) turn.request_id = "req_" + base::new_base62_id(runtime_.random, 24);
-  turn.thread_id = text_of_header(http.headers.find("x-thread-id"));
   return turn;
 }
 

@@ -25,7 +25,7 @@ class ChatEndpoint {
                           base::CancelSignal& gone, std::string session_id);
 
  private:
-  TurnRequest turn_of(const net::Request& http, protocol::ChatRequest& request);
+  base::Result<TurnRequest> turn_of(const net::Request& http, protocol::ChatRequest& request);
   base::Task<base::Result<trajectory::TurnPtr>> run(TurnRequest request, TurnObserver& observer,
                                                     base::CancelSignal& cancel);
   base::Task<void> stream(TurnRequest turn_request, const protocol::ChatRequest& request,

@@ -101,6 +101,42 @@ TEST(ChatEndpoint, a_request_id_is_the_clients_or_ours_and_is_recorded) {
   });
 }
 
+TEST(ChatEndpoint, an_id_in_a_header_that_records_can_not_hold_is_refused) {
+  for (const std::string name : {"x-request-id", "x-thread-id"}) {
+    for (const std::string& value :
+         {std::string("\xFF\x80"), std::string("\xED\xA0\x80"), std::string(513, 'i')}) {
+      ChatServer server;
+      const std::string before = server.scene.store.dump();
+      server.run([&](HttpCaller& c) -> Task<void> {
+        c.headers.add(name, value);
+        const auto answer = co_await c.post("/s1", kWhole);
+        EXPECT_EQ(answer.status, 400);
+        EXPECT_EQ(answer.text("error", "param"), name);
+      });
+      EXPECT_EQ(server.scene.store.dump(), before);
+      EXPECT_TRUE(server.scene.engine.asked.empty());
+    }
+  }
+  ChatServer server;
+  server.run([&](HttpCaller& c) -> Task<void> {
+    c.headers.add("x-request-id", std::string(512, 'i')).add("x-thread-id", "\xC3\xA9");
+    EXPECT_EQ((co_await c.post("/s1", kWhole)).status, 200);
+  });
+}
+
+TEST(ChatEndpoint, an_engines_refusal_keeps_no_field_about_its_own_body) {
+  for (const std::string body : {R"({"error":{"message":"no"}})", "\x1f\x8b packed"}) {
+    auto error = base::error(ErrorKind::kEngine, "the engine answered with status 429");
+    error.upstream = std::make_shared<const base::UpstreamAnswer>(base::UpstreamAnswer{
+        429, {{"content-encoding", "gzip"}, {"ETag", "\"a\""}, {"Retry-After", "7"}}, body});
+    const auto answer = refused_with(kWhole, error);
+    EXPECT_EQ(answer.status, 429);
+    EXPECT_EQ(answer.header("retry-after"), "7");
+    EXPECT_EQ(answer.header("content-encoding"), "");
+    EXPECT_EQ(answer.header("etag"), "");
+  }
+}
+
 TEST(ChatEndpoint, the_model_is_named_as_the_client_named_it) {
   ChatServer server;
   EXPECT_EQ(

@@ -60,7 +60,9 @@ Task<void> Recorder::committed(base::Executor& executor, trajectory::TurnPtr tur
       place.prefix_stable = !file.written || extends(*turn, *file.written);
       place.turn_index = file.lines++;
     }
-    const bool written = append(turn->session_id, record_line(turn, place)).ok();
+    const auto status = append(turn->session_id, record_line(turn, place));
+    const bool written = status.ok();
+    if (!written && tell_) tell_(status.error());
     std::lock_guard lock(mutex_);
     if (written) {
       open_[turn->session_id].written = turn->id;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -14,12 +15,14 @@ namespace verbatim::gateway {
 
 // Writes committed turns to DIR/<session id>.jsonl, one line each, in order of their commits: a
 // projection of the store for trainers. It never fails a turn: a line that can't be written is
-// counted, cut off again if half of it was, and shows as a gap of turn_index. Shared by all
-// threads; the files are touched on the runtime's worker.
+// counted, told to `on_failure`, cut off again if half of it was, and shows as a gap of
+// turn_index. Shared by all threads; the files are touched on the runtime's worker.
 class Recorder final : public CommitListener {
  public:
   Recorder(base::Files& files, base::Worker& worker, std::string dir, std::string checkpoint);
 
+  // Called on the worker for each line that could not be written.
+  void on_failure(std::function<void(const base::Error&)> tell) { tell_ = std::move(tell); }
   // Makes the directory. kUnavailable with the reason.
   base::Status open();
   void committing(const std::string& session_id) override;
@@ -58,6 +61,7 @@ class Recorder final : public CommitListener {
   std::map<std::string, File> open_;
   std::map<std::string, UnderWay> under_way_;
   std::uint64_t failed_ = 0;
+  std::function<void(const base::Error&)> tell_;
 };
 
 }  // namespace verbatim::gateway

@@ -106,12 +106,15 @@ TEST(Recorder, a_failed_line_shows_as_a_gap_and_leaves_nothing_behind) {
   const auto one = r.first();
   const auto two = r.next(one);
   const auto three = r.next(two);
+  int told = 0;
+  r.recorder.on_failure([&](const base::Error&) { ++told; });
   r.commit(one);
   r.scene.world.files.options().fail_append = 1000;
   r.commit(two);
   r.scene.world.files.options().fail_append = 0;
   r.commit(three);
   EXPECT_EQ(r.scene.world.files.faults().append, 1U);
+  EXPECT_EQ(told, 1) << "and is told";
   EXPECT_EQ(r.each("turn_index"), (Strings{"0", "2"}));
   EXPECT_EQ(r.recorder.failed_lines(), 1U);
 }

@@ -39,12 +39,9 @@ void ReadPump::consume(std::size_t n) {
 }
 
 void ReadPump::close() {
+  closing_ = true;
   stream_.close();
-  // The next read fails, and the loop ends by that.
-  if (paused_) {
-    begin_ = end_ = 0;
-    std::exchange(paused_, {}).resume();
-  }
+  if (paused_) std::exchange(paused_, {}).resume();
 }
 
 base::Task<void> ReadPump::run() {
@@ -52,6 +49,11 @@ base::Task<void> ReadPump::run() {
     if (begin_ == end_) begin_ = end_ = 0;
     if (!has_room()) make_room();
     co_await Room{*this};
+    // A read that was over before close() may have filled the buffer: room will not come.
+    if (closing_) {
+      error_ = base::error(base::ErrorKind::kCancelled, "the connection was closed");
+      break;
+    }
     auto got = co_await base::read_some(stream_, {buffer_.get() + end_, capacity_ - end_});
     if (!got.ok()) error_ = std::move(got).error();
     if (!got.ok() || *got == 0) break;

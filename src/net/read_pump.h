@@ -69,7 +69,7 @@ class ReadPump {
  private:
   struct Room {
     ReadPump& pump;
-    [[nodiscard]] bool await_ready() const noexcept { return pump.has_room(); }
+    [[nodiscard]] bool await_ready() const noexcept { return pump.closing_ || pump.has_room(); }
     void await_suspend(std::coroutine_handle<> h) noexcept { pump.paused_ = h; }
     void await_resume() const noexcept {}
   };
@@ -87,6 +87,7 @@ class ReadPump {
   std::coroutine_handle<> closer_;
   std::coroutine_handle<> paused_;
   std::optional<base::Error> error_;
+  bool closing_ = false;  // close() was called: nobody will make room
   bool ended_ = false;
   bool finished_ = false;
 };

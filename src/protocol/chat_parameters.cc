@@ -14,6 +14,7 @@ using base::Status;
 using json::Value;
 
 constexpr std::size_t kMaxStopStrings = 16;
+constexpr std::size_t kMaxStopBytes = 1024;
 constexpr std::size_t kMaxStopIds = 256;
 constexpr std::int64_t kMaxTopLogprobs = 20;
 
@@ -126,6 +127,10 @@ Status read_stop(const Value& v, Field f, ChatRequest& r) {
   }
   for (const auto& text : stop) {
     if (text.empty()) return base::invalid(f, "a stop string must not be empty");
+    if (text.size() > kMaxStopBytes) {
+      return base::invalid(f, "a stop string may have " + std::to_string(kMaxStopBytes) +
+                                  " bytes, found " + std::to_string(text.size()));
+    }
   }
   return {};
 }

@@ -231,6 +231,17 @@ TEST(ChatRequest, arguments_of_the_history_are_kept_whatever_they_hold) {
   EXPECT_EQ(request.messages[1].tool_calls[0].arguments, "{\"city\": ");
 }
 
+TEST(ChatRequest, a_stop_string_is_bounded) {
+  const auto body = [](std::size_t size) {
+    return R"({"messages":[{"role":"user","content":"x"}],"stop":")" + std::string(size, 's') +
+           "\"}";
+  };
+  EXPECT_TRUE(read_chat_request(body(1024)).ok());
+  const auto refused = read_chat_request(body(1025));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().field, "stop");
+}
+
 TEST(ChatRequest, an_object_with_endless_members_is_refused) {
   std::string body = R"({"messages":[{"role":"user")";
   for (int i = 0; i < 1000; ++i) body += ",\"k" + std::to_string(i) + "\":1";

@@ -15,13 +15,13 @@ using json::Value;
 constexpr const char* kIds = "output_ids";
 constexpr const char* kLogprobs = "meta_info.output_token_logprobs";
 constexpr const char* kTopLogprobs = "meta_info.output_top_logprobs";
-constexpr const char* kALogprob = "a finite number (a logprob)";
+constexpr const char* kALogprob = "a finite number not above 0 (a logprob)";
 constexpr const char* kAnEntry = "[logprob, id, text or null]";
 constexpr std::size_t kMaxTopLogprobs = 1024;
 
 std::optional<double> logprob_of(const Value& value) {
   const auto number = value.is_number() ? value.number() : std::nullopt;
-  return number && std::isfinite(*number) ? number : std::nullopt;
+  return number && std::isfinite(*number) && *number <= base::kMaxLogprob ? number : std::nullopt;
 }
 
 Value::Iterator behind(const Value& list, std::uint64_t count) {

@@ -339,6 +339,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"logprob_null", {with_logprob("null")}, "output_token_logprobs[1][0]: found null"},
         Bad{"logprob_text", {with_logprob("\"-1\"")}, "[1][0]: found \"-1\""},
         Bad{"logprob_nan", {with_logprob("NaN")}, "not JSON"},
+        Bad{"logprob_above_zero", {with_logprob("3.0")}, "a finite number not above 0"},
         Bad{"logprob_overflows", {with_logprob("-1e999")}, "[1][0]: found -1e999"},
         Bad{"logprob_bool", {with_logprob("false")}, "[1][0]: found false"},
         Bad{"ids_disagree",

@@ -278,6 +278,15 @@ TEST(SglangEngine, a_good_status_with_a_bad_body_is_an_error) {
   EXPECT_NE(out.error->message.find("status 204, expected 200"), std::string::npos);
 }
 
+TEST(SglangEngine, a_status_that_http_does_not_know_is_not_passed_on) {
+  Scene scene(whole(999, "application/json", R"({"error":{"message":"odd"}})"));
+  const Outcome out = generate(scene, scene.request());
+  ASSERT_TRUE(out.error);
+  EXPECT_EQ(out.error->kind, ErrorKind::kEngine);
+  EXPECT_EQ(out.error->upstream, nullptr);
+  EXPECT_EQ(out.error->code, "malformed_answer");
+}
+
 TEST(SglangEngine, an_event_over_the_limit_is_an_error) {
   for (const bool streamed : {true, false}) {
     const std::string big(5000, ' ');
