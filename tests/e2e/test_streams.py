@@ -75,19 +75,15 @@ def test_characters_are_never_cut_between_events(gateway):
 
 def test_deltas_arrive_while_the_engine_still_works(stack):
     dialogue = Dialogue(stack.gateway)
-    finished = stack.sim.stats()["finished"]
     with Connection(stack.gateway.program.host_port) as wire:
-        body = json.dumps({"messages": [user(request_for("slow"))], "stream": True, "max_tokens": 40}).encode()
+        # It takes seconds; nobody waits for its end.
+        body = json.dumps({"messages": [user(request_for("slow"))], "stream": True}).encode()
+        finished = stack.sim.stats()["finished"]
         wire.send(f"POST /sessions/{dialogue.session}/v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
         wire._until(b"\r\n\r\n")
-        chunks = wire.chunks()
-        for chunk in chunks:
-            if b'"content":"' in chunk:
-                break
+        assert any(b'"delta":{"content":"' in chunk for chunk in wire.chunks())
         assert stack.sim.stats()["finished"] == finished, "the answer was held back until the engine had finished"
         assert dialogue.lines() == []
-        list(chunks)
-    assert len(dialogue.lines()) == 1
 
 
 def test_a_turn_is_on_record_before_the_client_learns_its_end(stack):
