@@ -1,5 +1,7 @@
 #include "api/instance.h"
 
+#include "gateway/learn.h"
+
 namespace verbatim::api {
 
 using base::Task;
@@ -28,16 +30,7 @@ Task<void> Instance::drain(base::MonoTime deadline) {
 }
 
 Task<base::Result<engine::Probe>> Instance::learn(base::MonoTime deadline) {
-  auto probe = co_await engine_->probe(deadline);
-  if (!probe) co_return std::move(probe).error();
-  // A gateway serves one model; where the engine lists several the one of that name counts.
-  std::uint64_t context = probe->context_length;
-  for (const auto& info : probe->models) {
-    const bool ours = probe->models.size() == 1 || info.id == model_.name;
-    if (ours && info.max_model_len != 0) context = info.max_model_len;
-  }
-  if (context != 0) model_.max_model_len.store(context);
-  co_return probe;
+  return gateway::learn(model_, *engine_, deadline);
 }
 
 }  // namespace verbatim::api

@@ -69,7 +69,6 @@ Task<void> learn(Part& part, const ServeOptions& options, gateway::Model& model,
   while (!part.stop_learning.fired()) {
     const auto probe = co_await part.instance->learn(part.runtime.clock().now() + kProbeTimeout);
     if (probe) {
-      if (options.max_model_len != 0) model.max_model_len.store(options.max_model_len);
       if (talk == Talk::kQuiet) co_return;
       std::fprintf(stderr, "verbatim: engine %s answers%s%s, context %llu tokens\n",
                    options.engine.c_str(), probe->engine_version.empty() ? "" : ", version ",

@@ -18,8 +18,10 @@ struct Model {
   std::shared_ptr<const chat::Renderer> renderer;
   std::shared_ptr<const chat::parsers::TokenMarkers> markers;
   std::uint64_t vocab_size = 0;  // the model's: ids from the engine must be below
-  std::atomic<std::uint64_t> max_model_len =
-      0;  // prompt and completion together; 0: unknown so far
+  // Prompt and completion together; 0: unknown so far. What the engine says, unless an operator
+  // does.
+  mutable std::atomic<std::uint64_t> max_model_len = 0;
+  mutable std::atomic<bool> learned = false;  // the engine was asked, and answered
 };
 
 }  // namespace verbatim::gateway

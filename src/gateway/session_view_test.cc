@@ -58,7 +58,7 @@ TEST(SessionView, a_record_is_the_request_and_the_response_of_an_engine) {
   EXPECT_EQ(at(record, {"request", "tools", "0"}), tool("look").raw);
   EXPECT_EQ(at(record, {"request", "input_ids"}), list_of(trajectory::prompt_of(turn)));
   EXPECT_EQ(at(record, {"request", "temperature"}), "0.5");
-  EXPECT_EQ(at(record, {"request", "max_tokens"}), "32768");
+  EXPECT_EQ(at(record, {"request", "max_tokens"}), std::to_string(turn->max_new_tokens));
   EXPECT_EQ(at(record, {"request", "chat_template_kwargs"}), R"({"enable_thinking": false})");
 
   const std::string response = at(record, {"response"});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gateway/learn.h"
 #include "message/fold.h"
 #include "trajectory/equality.h"
 
@@ -74,6 +75,12 @@ Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest request, TurnObser
   const auto received_ms = runtime_.clock().wall_ms();
   if (auto status = engine_.check(request.sampling); !status.ok())
     co_return std::move(status).error();
+  // An engine that came up after the gateway may not have been asked yet. Where it doesn't answer
+  // now either, the turn fails soon enough.
+  if (model_.max_model_len.load() == 0 && !model_.learned.load()) {
+    const auto probe = co_await learn(model_, engine_, received + options_.learn_timeout);
+    (void)probe;
+  }
   auto plan = co_await planner_.plan(request);
   if (!plan) co_return std::move(plan).error();
   if (plan->session_id.empty()) plan->session_id = base::new_hex_id(runtime_.random);

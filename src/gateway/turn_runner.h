@@ -41,6 +41,7 @@ class CommitListener {
 
 struct RunnerOptions {
   base::Duration turn_timeout = std::chrono::seconds(600);
+  base::Duration learn_timeout = std::chrono::seconds(5);  // for asking an engine what it is
 };
 
 // Runs planned turns: engine, parser, proof, commit. Everything before the commit can fail without

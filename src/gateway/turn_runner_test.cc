@@ -77,6 +77,17 @@ TEST(TurnRunner, records_the_ids_that_the_engine_saw_and_sampled) {
   EXPECT_EQ(scene.watcher.ids, ids);
 }
 
+TEST(TurnRunner, an_engine_that_was_not_asked_yet_is_asked_before_the_first_turn) {
+  Scene scene;
+  ASSERT_EQ(scene.model->max_model_len.load(), 0U);
+  ASSERT_TRUE(scene.turn(hello()).ok());
+  const auto& asked = scene.engine.asked.at(0);
+  EXPECT_EQ(asked.prompt.size() + asked.max_new_tokens, 4096U) << "the context that it says it has";
+  scene.model->max_model_len = 100;
+  ASSERT_TRUE(scene.turn(hello()).ok());
+  EXPECT_EQ(scene.engine.asked.at(1).prompt.size() + scene.engine.asked.at(1).max_new_tokens, 100U);
+}
+
 TEST(TurnRunner, sampled_ids_that_are_not_canonical_are_kept_as_they_are) {
   Scene scene;
   const TokenIds ids{encoded("h")[0], encoded("e")[0], encoded("l")[0],
