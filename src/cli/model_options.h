@@ -6,7 +6,7 @@
 #include "base/files.h"
 #include "gateway/model.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
 class App;
 }
 

@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "export/record.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
 class App;
 }
 

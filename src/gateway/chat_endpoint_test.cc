@@ -18,7 +18,6 @@ using testing::EngineScript;
 using testing::EngineStep;
 using testing::FakeEngine;
 using testing::HttpCaller;
-using testing::Scene;
 using namespace chat::testing;  // NOLINT(google-build-using-namespace)
 
 const std::string kWhole = R"({"messages":[{"role":"user","content":"hello"}]})";

@@ -55,8 +55,11 @@ base::Task<void> ReadPump::run() {
       break;
     }
     auto got = co_await base::read_some(stream_, {buffer_.get() + end_, capacity_ - end_});
-    if (!got.ok()) error_ = std::move(got).error();
-    if (!got.ok() || *got == 0) break;
+    if (!got.ok()) {
+      error_ = std::move(got).error();
+      break;
+    }
+    if (*got == 0) break;
     end_ += *got;
     if (consumer_) std::exchange(consumer_, {}).resume();
   }

@@ -43,7 +43,7 @@ base::Task<void> wait_for_end(ReadPump& pump, bool& over) {
 }
 
 class ReadPumpClosed : public ::testing::Test {
- protected:
+ public:
   void close_and_wait() {
     pump.close();
     base::spawn(wait_for_end(pump, over));
