@@ -388,20 +388,19 @@ TEST(Instance, an_engine_that_is_not_there_is_an_error_of_its_own) {
 TEST(Instance, a_status_of_the_engine_passes_through_with_its_headers) {
   for (const int status : {400, 429, 500, 503}) {
     const std::string text = std::to_string(status);
-    in_session({R"({"status":)" + text +
-                R"(,"headers":{"retry-after":"3","x-request-id":"up-7"},)"
-                R"("body":{"error":{"message":"no","code":)" +
-                text + "}}}"},
-               [&](GatewayOnSim& g, HttpCaller& c) -> Task<void> {
-                 const std::string before = g.store.dump();
-                 const auto answer =
-                     co_await c.post(kChat, ask_with(",\"stream\":true", message("user", "a")));
-                 EXPECT_EQ(answer.status, status);
-                 EXPECT_EQ(answer.header("retry-after"), "3");
-                 EXPECT_EQ(answer.header("x-request-id"), "up-7");
-                 EXPECT_EQ(answer.text("error", "message"), "no");
-                 EXPECT_EQ(g.store.dump(), before);
-               });
+    std::string step = R"({"status":)";
+    step.append(text).append(R"(,"headers":{"retry-after":"3","x-request-id":"up-7"},)");
+    step.append(R"("body":{"error":{"message":"no","code":)").append(text).append("}}}");
+    in_session({step}, [&](GatewayOnSim& g, HttpCaller& c) -> Task<void> {
+      const std::string before = g.store.dump();
+      const auto answer =
+          co_await c.post(kChat, ask_with(",\"stream\":true", message("user", "a")));
+      EXPECT_EQ(answer.status, status);
+      EXPECT_EQ(answer.header("retry-after"), "3");
+      EXPECT_EQ(answer.header("x-request-id"), "up-7");
+      EXPECT_EQ(answer.text("error", "message"), "no");
+      EXPECT_EQ(g.store.dump(), before);
+    });
   }
 }
 

@@ -8,7 +8,6 @@
 namespace verbatim::gateway {
 namespace {
 
-using base::Task;
 using testing::Scene;
 using namespace chat::testing;  // NOLINT(google-build-using-namespace)
 

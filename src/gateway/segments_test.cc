@@ -8,7 +8,6 @@
 namespace verbatim::gateway {
 namespace {
 
-using testing::FakeEngine;
 using testing::Scene;
 using namespace chat::testing;  // NOLINT(google-build-using-namespace)
 

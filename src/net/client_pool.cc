@@ -79,9 +79,8 @@ base::Task<base::Result<ClientResponse>> ClientPool::request(const ClientRequest
     // the caller knows whether sending it twice is harmless.
     const bool stale =
         kept && connection->stale() && status.error().kind == base::ErrorKind::kEngine;
-    retire(std::move(connection));
-    if (stale && request.retry == RetryPolicy::kIfUnsent)
-      continue;  // connection is empty now: a fresh one follows
+    retire(std::exchange(connection, nullptr));
+    if (stale && request.retry == RetryPolicy::kIfUnsent) continue;  // a fresh one follows
     base::Error error = std::move(status).error();
     if (stale) {
       error.kind = base::ErrorKind::kUnavailable;

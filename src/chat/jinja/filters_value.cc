@@ -68,7 +68,7 @@ Value integer(Runtime& runtime, const Value& input, Arguments& arguments) {
   Value given[2];
   if (!bind(runtime, "int", arguments, {"default", "base"}, 0, given)) return {};
   const std::int64_t base = integer_argument(runtime, given[1], 10);
-  const Value fallback = given[0].is_missing() ? Value::integer(0) : given[0];
+  Value fallback = given[0].is_missing() ? Value::integer(0) : given[0];
   if (input.is_undefined()) return runtime.undefined_error(input);
   if (runtime.failed()) return {};
   if (input.kind() == Kind::kInt || input.kind() == Kind::kBigInt) return input;

@@ -114,7 +114,7 @@ Value call_namespace(Runtime& runtime, Arguments& arguments) {
   if (!collect_entries(runtime, arguments, entries) || !runtime.allocate(sizeof(NamespaceObject)))
     return {};
   auto* object = new NamespaceObject;
-  const Value made = Value::of(Kind::kNamespace, object);
+  Value made = Value::of(Kind::kNamespace, object);
   for (auto& [name, value] : entries) {
     if (!name.is_string()) return runtime.unsupported("namespace attributes that are no strings");
     if (!name.text().empty() && name.text().front() == '_') {

@@ -90,7 +90,7 @@ TEST(provenance, runs_tile_the_text_whatever_is_done_to_it) {
   for (int round = 0; round < 500; ++round) {
     std::string expression = "x";
     for (int i = 0; i < 6; ++i)
-      expression = "(" + expression + std::string(kSteps[random() % std::size(kSteps)]) + ")";
+      expression.insert(0, "(").append(kSteps[random() % std::size(kSteps)]).append(")");
     const std::string source = "{{ " + expression + " }}";
     const auto marked = testing::render(source, inputs());
     ASSERT_TRUE(marked) << source << marked.error().message;

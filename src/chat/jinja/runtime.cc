@@ -100,7 +100,7 @@ Value make_undefined(UndefinedBy by, const Value& name, Kind object) {
 std::string undefined_message(const Value& undefined) {
   const auto by = static_cast<UndefinedBy>(undefined.extra() & 0xff);
   const auto kind = static_cast<Kind>(undefined.extra() >> 8);
-  const std::string name(undefined.object() == nullptr ? std::string_view() : undefined.text());
+  std::string name(undefined.object() == nullptr ? std::string_view() : undefined.text());
   const std::string owner(type_name(Value::of(kind, nullptr)));
   switch (by) {
     case UndefinedBy::kName:

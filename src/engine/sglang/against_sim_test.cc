@@ -244,6 +244,7 @@ Task<void> at_once(Scene& scene) {
   SglangEngine engine(scene.world.runtime, scene.client);
   int left = 8;
   for (int i = 0; i < 8; ++i) base::spawn(worker(scene, engine, left));
+  // NOLINTNEXTLINE(bugprone-infinite-loop): the workers count down
   while (left > 0) co_await base::sleep_for(scene.world.executor, milliseconds(50));
   co_await engine.stop();
   co_await sim.stop();
