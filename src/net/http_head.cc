@@ -195,9 +195,8 @@ std::optional<HttpFailure> check_version(std::string_view version) {
 // llhttp forgives more than one space between the parts; a reader in front of us may see another
 // target then.
 std::optional<HttpFailure> check_request_line(std::string_view line) {
-  const HttpFailure bad{
-      400, "bad_start_line",
-      "the request line is not method, target and version with one space between"};
+  HttpFailure bad{400, "bad_start_line",
+                  "the request line is not method, target and version with one space between"};
   const std::size_t first = line.find(' ');
   const std::size_t last = line.rfind(' ');
   if (first == std::string_view::npos || first == last) return bad;
