@@ -97,7 +97,7 @@ std::optional<HttpFailure> RequestParser::check_request() {
 // Origin form, absolute form, or "*" with OPTIONS (RFC 9112 3.2).
 std::optional<HttpFailure> RequestParser::split_target() {
   std::string_view rest = facts_.target;
-  const HttpFailure bad{400, "bad_target", "the request target is not a path"};
+  HttpFailure bad{400, "bad_target", "the request target is not a path"};
   if (rest.find('#') != std::string_view::npos) return bad;
   if (rest == "*" && facts_.method == "OPTIONS") {
     request_->path = rest;
