@@ -209,7 +209,7 @@ std::optional<HttpFailure> check_request_line(std::string_view line) {
 
 std::optional<HttpFailure> check_status_line(std::string_view line) {
   if (auto failure = check_version(line.substr(0, 8))) return failure;
-  const HttpFailure bad{400, "bad_start_line", "the status line holds no status of three digits"};
+  HttpFailure bad{400, "bad_start_line", "the status line holds no status of three digits"};
   if (line.size() < 12 || line[8] != ' ' || line[9] < '1' || (line.size() > 12 && line[12] != ' '))
     return bad;
   for (const char c : line.substr(9, 3)) {
