@@ -88,7 +88,8 @@ Task<Result<Plan>> Planner::plan(TurnRequest& request) {
   if (auto status = co_await attach(request, head, plan); !status.ok())
     co_return std::move(status).error();
   plan.root = plan.parent ? plan.parent->root : std::move(root);
-  if (auto status = render(request, plan); !status.ok()) co_return std::move(status).error();
+  if (auto status = render(request, arguments, plan); !status.ok())
+    co_return std::move(status).error();
   assemble(plan);
   if (auto status = budget(request, plan); !status.ok()) co_return std::move(status).error();
   plan.session_use =
@@ -161,14 +162,11 @@ trajectory::Digest Planner::digest_of_answer(const trajectory::Digest& history,
   return trajectory::extend(digests_, history, answer);
 }
 
-Status Planner::render(const TurnRequest& request, Plan& plan) const {
+Status Planner::render(const TurnRequest& request, const std::optional<json::Document>& arguments,
+                       Plan& plan) const {
   chat::TemplateInputs inputs;
   inputs.tools = request.tools;
-  std::optional<json::Document> arguments;
-  if (!request.template_kwargs.empty()) {
-    arguments = std::move(*json::Document::parse(request.template_kwargs));  // parsed once before
-    inputs.arguments = arguments->root();
-  }
+  if (arguments) inputs.arguments = arguments->root();
   if (plan.parent) {
     auto status = render_child(request, inputs, plan);
     if (status.ok() || status.error().kind != ErrorKind::kUnsupported) return status;

@@ -7,6 +7,7 @@
 
 #include "base/task.h"
 #include "gateway/model.h"
+#include "json/value.h"
 #include "message/message.h"
 #include "message/sampling.h"
 #include "store/store.h"
@@ -69,7 +70,8 @@ class Planner {
   base::Task<base::Status> attach(const TurnRequest& request, const std::string& head, Plan& plan);
   base::Task<base::Result<std::string>> reason_for_root(const TurnRequest& request,
                                                         const std::string& head);
-  base::Status render(const TurnRequest& request, Plan& plan) const;
+  base::Status render(const TurnRequest& request, const std::optional<json::Document>& arguments,
+                      Plan& plan) const;
   base::Status render_child(const TurnRequest& request, const chat::TemplateInputs& inputs,
                             Plan& plan) const;
   static void assemble(Plan& plan);
