@@ -25,6 +25,7 @@ struct TokenRequest {
   // The engine knows the request by it; aborts name it. Not empty; all of one length, because some
   // engines abort every request whose id begins with the one named.
   std::string request_id;
+  std::string model;  // the name of the served model; engines that list one use that
   // The prompt in pieces, to be sent one behind the other. They must live until the stream ends:
   // nothing is copied.
   std::vector<std::span<const TokenId>> prompt;
@@ -78,6 +79,9 @@ struct TokenEnd {
   std::uint64_t completion_tokens = 0;
   std::optional<std::uint64_t> cached_tokens;
   std::vector<WeightSpan> weight_versions;
+  // Where the engine says the logprobs again and better at the end: all of them, in place of those
+  // of the chunks.
+  std::optional<std::vector<double>> exact_logprobs;
 };
 
 // A running generation. One owner, one executor. Destroying it before the end aborts the
@@ -91,6 +95,10 @@ class TokenStream {
   // sampled), kTimeout, kCancelled (after abort()).
   virtual base::Task<base::Result<std::optional<TokenChunk>>> next() = 0;
   [[nodiscard]] virtual const TokenEnd& end() const = 0;
+  // Ends the generation where its last chunk ended, because the gateway found a stop string in it:
+  // the engine is told to stop, and end() is what was proved so far. Fails (the stream is then
+  // over) where nothing proved yet that the prompt arrived as sent.
+  virtual base::Status cut() = 0;
   // Tells the engine to stop: closes the connection and sends its abort call. A pending next() ends
   // with kCancelled. Idempotent.
   virtual void abort() = 0;
@@ -117,6 +125,8 @@ class Engine {
   virtual ~Engine() = default;
   [[nodiscard]] virtual std::string_view kind() const = 0;  // "sglang"
   [[nodiscard]] virtual std::string_view mode() const = 0;  // "generate"
+  // False: the gateway looks for the stop strings itself, and cuts the stream at the first.
+  [[nodiscard]] virtual bool matches_stop_strings() const { return true; }
   // What this kind demands of a request before anything is planned. Pure.
   [[nodiscard]] virtual base::Status check(const message::Sampling& sampling) const = 0;
   // Returns once the engine's first event arrived (or its error), so that errors keep their status.

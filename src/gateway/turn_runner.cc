@@ -31,12 +31,13 @@ bool contains(const trajectory::TokenIds& ids, trajectory::TokenId id) {
 
 // A turn between plan and commit.
 struct TurnRunner::Running {
-  Running(TurnRequest asked, Plan planned, const Model& model)
+  Running(TurnRequest asked, Plan planned, const Model& model, const engine::Engine& engine)
       : request(std::move(asked)),
         plan(std::move(planned)),
         stop_ids(model.renderer->stop_ids()),
         reasoning_open(model.markers->reasoning_open(plan.rendered.ids)),
-        parser(*model.markers, {reasoning_open, request.wants_tools}, request.sampling.stop) {
+        parser(*model.markers, {reasoning_open, request.wants_tools}, request.sampling.stop),
+        finds_stops(!request.sampling.stop.empty() && !engine.matches_stop_strings()) {
     for (const auto id : request.sampling.stop_token_ids) {
       if (!contains(stop_ids, id)) stop_ids.push_back(id);
     }
@@ -47,12 +48,14 @@ struct TurnRunner::Running {
   trajectory::TokenIds stop_ids;
   bool reasoning_open;  // where the answer begins
   chat::parsers::TokenParser parser;
+  bool finds_stops;  // stop strings are this side's to find
   message::Folded folded;
   trajectory::TokenIds completion;
   std::vector<double> logprobs;
   trajectory::TokenIds discarded;
   std::vector<double> discarded_logprobs;
   bool stopped = false;
+  bool stopped_by_id = false;
   std::int64_t received_ms = 0;
   base::MonoTime received;
   base::MonoTime first_token;
@@ -85,13 +88,14 @@ Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest request, TurnObser
   if (!plan) co_return std::move(plan).error();
   if (plan->session_id.empty()) plan->session_id = base::new_hex_id(runtime_.random);
 
-  Running turn(std::move(request), std::move(*plan), model_);
+  Running turn(std::move(request), std::move(*plan), model_, engine_);
   turn.received = received;
   turn.received_ms = received_ms;
   observer.on_planned();
 
   engine::TokenRequest asked;
   asked.request_id = base::new_hex_id(runtime_.random);
+  asked.model = model_.name;
   asked.prompt = turn.plan.prompt;
   asked.sampling = turn.request.sampling;
   asked.max_new_tokens = turn.plan.max_new_tokens;
@@ -125,19 +129,24 @@ Task<Status> TurnRunner::sample(Running& turn, engine::TokenStream& stream,
   for (;;) {
     auto chunk = co_await stream.next();
     if (!chunk) co_return std::move(chunk).error();
-    const bool last = !chunk->has_value();
+    bool last = !chunk->has_value();
     events.clear();
     engine::TokenChunk shown;
+    if (!last) {
+      if (turn.first_token == base::MonoTime{}) turn.first_token = runtime_.clock().now();
+      take(turn, **chunk, shown, events);
+      // What comes behind a stop string that the engine does not know of is nobody's.
+      last = turn.finds_stops && turn.parser.ended() && !turn.stopped_by_id;
+      if (last) {
+        if (auto status = stream.cut(); !status.ok()) co_return status;
+      }
+    }
     if (last) {
       if (stream.end().finish.kind == EngineFinish::Kind::kAbort) {
         co_return error(ErrorKind::kEngine, "the engine aborted the generation (finish reason \"" +
                                                 stream.end().finish.raw + "\")");
       }
       turn.parser.finish(engine_reason(stream.end().finish.kind), events);
-    } else {
-      if (turn.first_token == base::MonoTime{}) turn.first_token = runtime_.clock().now();
-      take(turn, **chunk, shown);
-      feed(turn, shown.ids, events);
     }
     give_call_ids(events);
     for (const auto& event : events) turn.folded.add(event);
@@ -151,9 +160,15 @@ Task<Status> TurnRunner::sample(Running& turn, engine::TokenStream& stream,
   }
 }
 
-// Keeps ids up to and with the first stop id; what comes behind it (speculative decoding) is kept
-// apart.
-void TurnRunner::take(Running& turn, engine::TokenChunk& chunk, engine::TokenChunk& shown) {
+// Keeps ids up to and with the first stop id, or the one that completes a stop string; what comes
+// behind it (speculative decoding) is kept apart.
+void TurnRunner::take(Running& turn, engine::TokenChunk& chunk, engine::TokenChunk& shown,
+                      message::Events& events) {
+  std::size_t fed = 0;
+  const auto feed_new = [&] {
+    feed(turn, std::span(shown.ids).subspan(fed), events);
+    fed = shown.ids.size();
+  };
   for (std::size_t i = 0; i < chunk.ids.size(); ++i) {
     const auto id = chunk.ids[i];
     if (turn.stopped) {
@@ -166,8 +181,13 @@ void TurnRunner::take(Running& turn, engine::TokenChunk& chunk, engine::TokenChu
     shown.ids.push_back(id);
     shown.logprobs.push_back(chunk.logprobs[i]);
     if (!chunk.top_logprobs.empty()) shown.top_logprobs.push_back(std::move(chunk.top_logprobs[i]));
-    turn.stopped = contains(turn.stop_ids, id);
+    turn.stopped_by_id = contains(turn.stop_ids, id);
+    turn.stopped = turn.stopped_by_id;
+    if (!turn.finds_stops) continue;
+    feed_new();
+    turn.stopped = turn.stopped || turn.parser.ended();
   }
+  if (!turn.finds_stops) feed_new();
 }
 
 // The client's own stop ids are in no field, as the family's are not.
@@ -188,7 +208,24 @@ void TurnRunner::give_call_ids(message::Events& events) {
   }
 }
 
+Status TurnRunner::take_exact(Running& turn, std::span<const double> logprobs) {
+  const auto kept = turn.completion.size();
+  if (logprobs.size() != kept + turn.discarded.size()) {
+    return error(ErrorKind::kEngine, "the engine's answer can't be trusted: found " +
+                                         std::to_string(logprobs.size()) +
+                                         " logprobs at its end, expected one for each of " +
+                                         std::to_string(kept + turn.discarded.size()) + " ids");
+  }
+  turn.logprobs.assign(logprobs.begin(), logprobs.begin() + static_cast<std::ptrdiff_t>(kept));
+  turn.discarded_logprobs.assign(logprobs.begin() + static_cast<std::ptrdiff_t>(kept),
+                                 logprobs.end());
+  return {};
+}
+
 Result<std::unique_ptr<Turn>> TurnRunner::conclude(Running& turn, const engine::TokenEnd& end) {
+  if (end.exact_logprobs) {
+    if (auto status = take_exact(turn, *end.exact_logprobs); !status.ok()) return status.error();
+  }
   auto node = std::make_unique<Turn>();
   auto& plan = turn.plan;
   node->id = runtime_.random.next();

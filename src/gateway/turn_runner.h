@@ -60,9 +60,12 @@ class TurnRunner {
   struct Running;
   base::Task<base::Status> sample(Running& turn, engine::TokenStream& stream,
                                   TurnObserver& observer);
-  static void take(Running& turn, engine::TokenChunk& chunk, engine::TokenChunk& shown);
+  // Shows and reads what of the chunk belongs to the turn.
+  void take(Running& turn, engine::TokenChunk& chunk, engine::TokenChunk& shown,
+            message::Events& events);
   void feed(Running& turn, std::span<const trajectory::TokenId> ids, message::Events& events);
   void give_call_ids(message::Events& events);
+  static base::Status take_exact(Running& turn, std::span<const double> logprobs);
   base::Result<std::unique_ptr<trajectory::Turn>> conclude(Running& turn,
                                                            const engine::TokenEnd& end);
 

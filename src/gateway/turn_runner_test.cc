@@ -243,6 +243,64 @@ TEST(TurnRunner, a_stop_string_of_the_client_ends_what_is_shown_but_not_what_is_
   EXPECT_FALSE(turn->closed);
 }
 
+TEST(TurnRunner, stop_strings_that_the_engine_does_not_match_are_found_here_whatever_the_chunks) {
+  const auto ids = encoded("fine, or not. More<|im_end|>");
+  const auto before = encoded("fine, or").size();
+  for (std::size_t size = 1; size <= ids.size(); ++size) {
+    Scene scene;
+    scene.engine.matches_stops = false;
+    std::vector<EngineStep> steps;
+    for (std::size_t at = 0; at < ids.size(); at += size) {
+      const auto end = std::min(at + size, ids.size());
+      steps.push_back(step(TokenIds(ids.begin() + static_cast<std::ptrdiff_t>(at),
+                                    ids.begin() + static_cast<std::ptrdiff_t>(end))));
+    }
+    scene.engine.scripts.push_back(script(std::move(steps)));
+    auto request = hello();
+    request.sampling.stop = {" not"};
+    const auto turn = scene.turn(std::move(request)).value();
+    EXPECT_EQ(turn->answer.text, "fine, or") << "in chunks of " << size;
+    EXPECT_EQ(turn->finish, FinishReason::kStop);
+    EXPECT_FALSE(turn->closed);
+    const auto kept = turn->completion.size();
+    EXPECT_GT(kept, before);
+    EXPECT_LE(kept, encoded("fine, or not").size()) << "up to the id that completes it";
+    EXPECT_TRUE(std::equal(turn->completion.begin(), turn->completion.end(), ids.begin()));
+    EXPECT_EQ(turn->logprobs.size(), kept);
+    EXPECT_LT(kept + turn->discarded.size(), kept + size) << "the rest of its chunk";
+    EXPECT_EQ(scene.engine.aborts, 1) << "the engine is told, in chunks of " << size;
+  }
+}
+
+TEST(TurnRunner, a_stop_id_in_front_of_a_stop_string_ends_the_turn_by_itself) {
+  Scene scene;
+  scene.engine.matches_stops = false;
+  scene.engine.scripts.push_back(FakeEngine::says(encoded("fine<|im_end|> not")));
+  auto request = hello();
+  request.sampling.stop = {" not"};
+  const auto turn = scene.turn(std::move(request)).value();
+  EXPECT_EQ(turn->completion, encoded("fine<|im_end|>"));
+  EXPECT_EQ(turn->engine_finish, "stop");
+  EXPECT_EQ(scene.engine.aborts, 0);
+}
+
+TEST(TurnRunner, logprobs_that_the_engine_says_better_at_its_end_are_recorded) {
+  Scene scene;
+  auto said = FakeEngine::says(encoded("ok<|im_end|>"));
+  const auto count = said.steps[0].ids.size();
+  std::vector<double> exact;
+  for (std::size_t i = 0; i < count; ++i) exact.push_back(-0.1 * static_cast<double>(i + 1));
+  said.exact_logprobs = exact;
+  scene.engine.scripts.push_back(said);
+  EXPECT_EQ(scene.turn(hello()).value()->logprobs, exact);
+
+  said.exact_logprobs->pop_back();
+  scene.engine.scripts.push_back(said);
+  const auto error = failed(scene, hello());
+  EXPECT_EQ(error.kind, ErrorKind::kEngine);
+  EXPECT_NE(error.message.find("one for each of " + std::to_string(count)), std::string::npos);
+}
+
 TEST(TurnRunner, a_stop_id_of_the_client_ends_the_turn_and_is_in_no_field) {
   Scene scene;
   const auto stop = encoded("!").at(0);

@@ -25,6 +25,7 @@ class DeafStream final : public TokenStream {
     co_return chunk;
   }
   [[nodiscard]] const engine::TokenEnd& end() const override { return inner_->end(); }
+  base::Status cut() override { return inner_->cut(); }
   void abort() override {}
 
  private:

@@ -53,35 +53,6 @@ base::Status read_matched(const Value& finish, EngineFinish& into) {
 
 }  // namespace
 
-base::Error malformed(std::string_view field, std::string_view found, std::string_view expected) {
-  std::string message = "the engine's answer can't be trusted: ";
-  if (!field.empty()) message.append(field).append(": ");
-  message.append("found ").append(found).append(", expected ").append(expected);
-  return base::Error{
-      base::ErrorKind::kEngine, std::move(message), std::string(field), "malformed_answer", {}};
-}
-
-std::string found(const Value& value) {
-  if (value.is_array()) return "an array of " + std::to_string(value.size());
-  if (value.is_object()) return "an object";
-  return excerpt(value.raw());
-}
-
-std::string entry(std::string_view list, std::uint64_t at) {
-  return std::string(list) + "[" + std::to_string(at) + "]";
-}
-
-bool is_id(const Value& value, TokenId id) {
-  return value.is_number() && value.written_as_integer() && value.integer() == id;
-}
-
-std::optional<std::uint64_t> count_of(const Value& value) {
-  if (!value.is_number() || !value.written_as_integer()) return std::nullopt;
-  const auto number = value.integer();
-  if (!number || *number < 0) return std::nullopt;
-  return static_cast<std::uint64_t>(*number);
-}
-
 Result<std::optional<Form>> form_of(const Value& list, std::string_view field, const Counts& counts,
                                     std::optional<Form> known) {
   const bool all = list.is_array() && list.size() == counts.total;

@@ -8,23 +8,12 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
+#include "engine/fields.h"
 #include "json/value.h"
 
 namespace verbatim::engine::sglang {
 
 // Fields of SGLang's answer, one function for each shape. Pure; used by AnswerReader.
-
-// "`field`: found ..., expected ..." as an error of the engine. An empty field means the whole.
-base::Error malformed(std::string_view field, std::string_view found, std::string_view expected);
-// What to say was found: scalars as written (cut when long), containers by kind and size.
-std::string found(const json::Value& value);
-// "output_ids[3]".
-std::string entry(std::string_view list, std::uint64_t at);
-
-// Written as an integer, and this one.
-bool is_id(const json::Value& value, TokenId id);
-// A number written as an integer, not negative.
-std::optional<std::uint64_t> count_of(const json::Value& value);
 
 // What a list in a stream's event holds.
 enum class Form {

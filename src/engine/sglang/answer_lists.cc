@@ -15,14 +15,8 @@ using json::Value;
 constexpr const char* kIds = "output_ids";
 constexpr const char* kLogprobs = "meta_info.output_token_logprobs";
 constexpr const char* kTopLogprobs = "meta_info.output_top_logprobs";
-constexpr const char* kALogprob = "a finite number not above 0 (a logprob)";
 constexpr const char* kAnEntry = "[logprob, id, text or null]";
 constexpr std::size_t kMaxTopLogprobs = 1024;
-
-std::optional<double> logprob_of(const Value& value) {
-  const auto number = value.is_number() ? value.number() : std::nullopt;
-  return number && std::isfinite(*number) && *number <= base::kMaxLogprob ? number : std::nullopt;
-}
 
 Value::Iterator behind(const Value& list, std::uint64_t count) {
   auto at = list.begin();
@@ -66,18 +60,6 @@ Result<AnswerReader::Window> AnswerReader::window(const Value& list, const char*
   return Window{form == Form::kAll ? counts.seen : 0, 0};
 }
 
-Result<TokenId> AnswerReader::token_id(const Value& value, const char* list,
-                                       std::uint64_t at) const {
-  if (!value.is_number() || !value.written_as_integer())
-    return malformed(entry(list, at), found(value), "a token id (an integer)");
-  const auto id = value.integer();
-  if (!id || *id < 0 || static_cast<std::uint64_t>(*id) >= sent_.vocab_size) {
-    return malformed(entry(list, at), found(value),
-                     "a token id below the vocabulary's " + std::to_string(sent_.vocab_size));
-  }
-  return static_cast<TokenId>(*id);
-}
-
 Status AnswerReader::read_ids(const Value& list, const Counts& counts, bool is_cut,
                               TokenChunk& chunk) {
   const auto in = window(list, kIds, counts, is_cut, state_.ids_form);
@@ -91,7 +73,7 @@ Status AnswerReader::read_ids(const Value& list, const Counts& counts, bool is_c
       return malformed(entry(kIds, at), found(member.value),
                        std::to_string(ids_[at]) + " (as in the event before)");
     }
-    const auto id = token_id(member.value, kIds, in->cut + at);
+    const auto id = token_id(member.value, kIds, in->cut + at, sent_.vocab_size);
     if (!id.ok()) return id.error();
     chunk.ids.push_back(*id);
   }
@@ -145,7 +127,7 @@ Status AnswerReader::read_logprobs(const Value& list, const Counts& counts, bool
     const std::uint64_t index = in->cut + in->skip + i;
     const auto parts = logprob_entry((*at).value);
     if (!parts) return malformed(entry(kLogprobs, index), found((*at).value), kAnEntry);
-    const auto id = token_id(parts->id, kLogprobs, index);
+    const auto id = token_id(parts->id, kLogprobs, index, sent_.vocab_size);
     if (!id.ok()) return id.error();
     if (!ids_known) chunk.ids.push_back(*id);
     if (*id != chunk.ids[i]) {
@@ -175,7 +157,7 @@ Status AnswerReader::read_top_logprobs(const Value& list, const Counts& counts, 
     for (const auto& member : entries) {
       const auto parts = logprob_entry(member.value);
       if (!parts) return malformed(entry(kTopLogprobs, index), found(member.value), kAnEntry);
-      const auto id = token_id(parts->id, kTopLogprobs, index);
+      const auto id = token_id(parts->id, kTopLogprobs, index, sent_.vocab_size);
       if (!id.ok()) return id.error();
       const auto logprob = logprob_of(parts->logprob);
       if (!logprob) return malformed(entry(kTopLogprobs, index), found(parts->logprob), kALogprob);

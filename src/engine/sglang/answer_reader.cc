@@ -181,8 +181,18 @@ Result<TokenEnd> AnswerReader::finish() {
   if (!state_.finish) {
     return malformed("meta_info.finish_reason", "none at the end of the answer", "stop or length");
   }
-  TokenEnd end;
+  TokenEnd end = end_so_far();
   end.finish = std::move(*state_.finish);
+  return end;
+}
+
+Result<TokenEnd> AnswerReader::cut() {
+  // Every event names the length of the prompt, so an answer with ids has proved it.
+  return end_so_far();
+}
+
+TokenEnd AnswerReader::end_so_far() {
+  TokenEnd end;
   end.prompt_tokens = prompt_tokens_;
   end.completion_tokens = ids_.size();
   end.cached_tokens = state_.cached_tokens;

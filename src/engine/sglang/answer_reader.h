@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/answer_reader.h"
 #include "engine/engine.h"
 #include "engine/sglang/answer_fields.h"
 #include "engine/sglang/repeated.h"
@@ -39,18 +40,17 @@ struct Sent {
 // Errors are kEngine; they name the field, what was found and what was expected (code
 // "malformed_answer"), or what the engine reported (code "engine_error", "engine_abort"). After an
 // error the reader is not used again. Pure; memory: what was read, once as values and once as text.
-class AnswerReader {
+class AnswerReader final : public engine::AnswerReader {
  public:
   explicit AnswerReader(Sent sent);
 
-  // `data` is one JSON object.
-  base::Result<TokenChunk> feed(std::string_view data);
-  // Called behind the last object: the proved end.
-  base::Result<TokenEnd> finish();
-  // The engine has nothing more to do: it gave a finish reason, or reported an error.
-  [[nodiscard]] bool engine_is_done() const { return state_.engine_is_done; }
+  base::Result<TokenChunk> feed(std::string_view data) override;
+  base::Result<TokenEnd> finish() override;
+  base::Result<TokenEnd> cut() override;
+  [[nodiscard]] bool engine_is_done() const override { return state_.engine_is_done; }
 
  private:
+  TokenEnd end_so_far();
   using Cuts = RepeatedMembers::Cuts;
   // What changes from event to event, but for the ids and logprobs.
   struct State {
@@ -88,8 +88,6 @@ class AnswerReader {
                               std::optional<Form> before) const;
   // How many of its first entries are what was read before.
   [[nodiscard]] std::uint64_t same_logprobs(const json::Value& list) const;
-  base::Result<TokenId> token_id(const json::Value& value, const char* list,
-                                 std::uint64_t at) const;
   static base::Result<Window> window(const json::Value& list, const char* field,
                                      const Counts& counts, bool is_cut, std::optional<Form>& form);
   void remember(const json::Value& root, std::string_view event, const Cuts& cuts,

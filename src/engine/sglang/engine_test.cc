@@ -445,6 +445,28 @@ TEST(SglangEngine, aborting_twice_tells_the_engine_once) {
   EXPECT_EQ(scene.aborts.size(), 1u);
 }
 
+TEST(SglangEngine, a_stream_that_is_cut_ends_with_what_was_proved_and_tells_the_engine) {
+  base::sim::SimWorld* world = nullptr;
+  Scene scene(stall_after(&world, kFirst));
+  world = &scene.world;
+  scene.run([&](SglangEngine& engine) -> Task<void> {
+    auto stream = co_await engine.generate(scene.request());
+    EXPECT_TRUE(stream.ok());
+    auto chunk = co_await (*stream)->next();
+    EXPECT_TRUE(chunk.ok() && *chunk);
+    EXPECT_TRUE((*stream)->cut().ok());
+    const TokenEnd& end = (*stream)->end();
+    EXPECT_EQ(end.finish.kind, EngineFinish::Kind::kStop);
+    EXPECT_EQ(end.completion_tokens, (*chunk)->ids.size());
+    EXPECT_EQ(end.prompt_tokens, kPrompt.size());
+    EXPECT_TRUE((*stream)->cut().ok());
+    auto after = co_await (*stream)->next();
+    EXPECT_TRUE(after.ok() && !*after) << "nothing comes behind the cut";
+  });
+  EXPECT_EQ(scene.aborts.size(), 1U);
+  EXPECT_EQ(scene.gone_clients, 1);
+}
+
 TEST(SglangEngine, probes_what_is_there) {
   Scene scene(events({}));
   scene.pages = {{"/v1/models", 200, R"({"data":[{"id":"toy","max_model_len":4096},{"id":"b"}]})"},

@@ -20,22 +20,8 @@ using json::Value;
 
 constexpr std::size_t kMaxProbe = std::size_t{4} << 20;
 
-bool is_missing(int status) {
-  return status == 404 || status == 405 || status == 501;
-}
-
-std::string text_in(const Value& object, std::string_view name) {
-  const auto member = object.is_object() ? object.get(name) : std::nullopt;
-  return member && member->is_string() ? member->string() : std::string();
-}
-
-std::uint64_t count_in(const Value& object, std::string_view name) {
-  const auto member = object.is_object() ? object.get(name) : std::nullopt;
-  return member ? count_of(*member).value_or(0) : 0;
-}
-
 bool flag_in(const Value& object, std::string_view name) {
-  const auto member = object.is_object() ? object.get(name) : std::nullopt;
+  const auto member = member_in(object, name);
   return member && member->is_bool() && member->boolean();
 }
 
@@ -60,43 +46,17 @@ void read_server(const Value& root, Probe& probe) {
 
 }  // namespace
 
-Task<Result<net::ClientResponse>> SglangEngine::get(std::string path, MonoTime deadline) {
-  const std::string target = options_.url.base_path + path;
-  const net::ClientRequest request = request_to("GET", target);
-  auto response = co_await client_.request(request, deadline);
-  co_return std::move(response);
-}
-
-Task<Result<std::optional<Document>>> SglangEngine::get_json(std::string path, MonoTime deadline) {
-  auto response = co_await get(path, deadline);
-  if (!response.ok()) co_return std::move(response).error();
-  auto body = co_await response->read_all(kMaxProbe, deadline);
-  if (is_missing(response->status())) co_return std::optional<Document>();
-  if (!body.ok()) co_return std::move(body).error();
-  if (response->status() != 200) {
-    auto error = upstream_error(response->status(), response->headers(), std::move(*body));
-    error.message = "GET " + path + ": " + error.message;
-    co_return error;
-  }
-  auto document = Document::parse(std::move(*body));
-  if (!document.ok()) {
-    co_return malformed(path, "text that is not JSON (" + document.error().message + ")",
-                        "a JSON object");
-  }
-  co_return std::optional<Document>(std::move(*document));
-}
-
 Task<Result<std::optional<Document>>> SglangEngine::get_either(std::string path, std::string older,
                                                                MonoTime deadline) {
-  auto found = co_await get_json(path, deadline);
+  auto found = co_await peer_.get_json(path, deadline);
   if (!found.ok() || *found) co_return std::move(found);
-  auto old = co_await get_json(older, deadline);
+  auto old = co_await peer_.get_json(older, deadline);
   co_return std::move(old);
 }
 
 Task<Result<Probe>> SglangEngine::probe(MonoTime deadline) {
   Probe probe;
-  auto models = co_await get_json("/v1/models", deadline);
+  auto models = co_await peer_.get_json("/v1/models", deadline);
   if (!models.ok()) co_return std::move(models).error();
   if (*models) read_models((*models)->root(), probe);
   auto model = co_await get_either("/model_info", "/get_model_info", deadline);
@@ -120,10 +80,10 @@ Task<Result<Probe>> SglangEngine::probe(MonoTime deadline) {
 
 Task<Status> SglangEngine::ready(MonoTime deadline) {
   std::string path = "/health_generate";  // samples a token
-  auto response = co_await get(path, deadline);
+  auto response = co_await peer_.get(path, deadline);
   if (response.ok() && is_missing(response->status())) {
     path = "/health";
-    response = co_await get(path, deadline);
+    response = co_await peer_.get(path, deadline);
   }
   if (!response.ok()) co_return std::move(response).error();
   const int status = response->status();

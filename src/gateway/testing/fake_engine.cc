@@ -54,6 +54,7 @@ class FakeStream final : public TokenStream {
     end_.prompt_tokens = prompt_tokens;
     end_.cached_tokens = script_.cached_tokens;
     end_.weight_versions = script_.weights;
+    end_.exact_logprobs = script_.exact_logprobs;
     if (cancel != nullptr) client_.emplace(*cancel, [this, cancel] { stop(cancel->reason()); });
     ++engine_.running;
   }
@@ -87,6 +88,12 @@ class FakeStream final : public TokenStream {
   }
   [[nodiscard]] const engine::TokenEnd& end() const override { return end_; }
   void abort() override { stop("aborted"); }
+  Status cut() override {
+    stop("cut");
+    end_.finish = {engine::EngineFinish::Kind::kStop, "", {}, {}};
+    end_.exact_logprobs.reset();
+    return {};
+  }
 
  private:
   void stop(const char* why) {

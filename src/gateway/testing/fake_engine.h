@@ -31,6 +31,7 @@ struct EngineScript {
   engine::EngineFinish finish{engine::EngineFinish::Kind::kStop, "stop", {}, {}};
   std::vector<engine::WeightSpan> weights;
   std::optional<std::uint64_t> cached_tokens;
+  std::optional<std::vector<double>> exact_logprobs;
   std::function<void()> at_end;  // runs when the end is read
 };
 
@@ -51,6 +52,7 @@ class FakeEngine final : public engine::Engine {
 
   std::deque<EngineScript> scripts;
   std::vector<EngineAsked> asked;
+  bool matches_stops = true;           // matches_stop_strings()
   std::optional<base::Error> refuses;  // check() fails with it
   int aborts = 0;                      // generations that were told to stop before their end
   int running = 0;
@@ -60,6 +62,7 @@ class FakeEngine final : public engine::Engine {
 
   [[nodiscard]] std::string_view kind() const override { return "fake"; }
   [[nodiscard]] std::string_view mode() const override { return "scripted"; }
+  [[nodiscard]] bool matches_stop_strings() const override { return matches_stops; }
   [[nodiscard]] base::Status check(const message::Sampling& sampling) const override;
   base::Task<base::Result<std::unique_ptr<engine::TokenStream>>> generate(
       engine::TokenRequest request) override;

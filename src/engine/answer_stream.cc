@@ -1,12 +1,12 @@
-#include "engine/sglang/stream.h"
+#include "engine/answer_stream.h"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
-#include "engine/sglang/engine.h"
+#include "engine/fields.h"
 
-namespace verbatim::engine::sglang {
+namespace verbatim::engine {
 namespace {
 
 using base::ErrorKind;
@@ -18,7 +18,7 @@ bool is_event_stream(const net::Headers& headers) {
                                    "text/event-stream");
 }
 
-base::Error cut(std::string found) {
+base::Error cut_short(std::string found) {
   auto error = base::error(ErrorKind::kEngine, "the engine's answer was cut: " + std::move(found));
   error.code = "cut_answer";
   return error;
@@ -42,31 +42,30 @@ void append(TokenChunk& to, TokenChunk&& from) {
 
 }  // namespace
 
-SglangStream::SglangStream(SglangEngine& engine, TokenRequest request, net::ClientResponse response)
-    : engine_(engine),
-      request_id_(std::move(request.request_id)),
-      deadline_(request.deadline),
+AnswerStream::AnswerStream(HttpPeer& peer, net::ClientResponse response, Setup setup)
+    : peer_(peer),
+      reader_(std::move(setup.reader)),
+      deadline_(setup.deadline),
+      on_abort_(std::move(setup.on_abort)),
       response_(std::move(response)),
       body_(is_event_stream(response_->headers()) ? Body::kEvents : Body::kWhole),
-      events_(engine.options().max_event),
-      reader_(Sent{std::move(request.prompt), request.max_new_tokens, engine.options().vocab_size,
-                   engine.streams_new_only()}) {
-  if (request.cancel != nullptr)
-    on_cancel_.emplace(*request.cancel, [this] { give_up("the request was given up"); });
+      events_(peer.options().max_event) {
+  if (setup.cancel != nullptr)
+    on_cancel_.emplace(*setup.cancel, [this] { give_up("the request was given up"); });
 }
 
-SglangStream::~SglangStream() {
+AnswerStream::~AnswerStream() {
   abort();
 }
 
-base::Task<base::Status> SglangStream::start() {
+base::Task<base::Status> AnswerStream::start() {
   while (!heard_ && !failure_) co_await read_more();
   // An error behind good events comes after them, from next().
   if (failure_ && chunk_.ids.empty()) co_return *failure_;
   co_return base::Status();
 }
 
-base::Task<base::Result<std::optional<TokenChunk>>> SglangStream::next() {
+base::Task<base::Result<std::optional<TokenChunk>>> AnswerStream::next() {
   for (;;) {
     if (!chunk_.ids.empty()) co_return std::optional<TokenChunk>(std::exchange(chunk_, {}));
     if (failure_) co_return *failure_;
@@ -75,11 +74,11 @@ base::Task<base::Result<std::optional<TokenChunk>>> SglangStream::next() {
   }
 }
 
-base::MonoTime SglangStream::read_deadline() const {
-  return std::min(deadline_, engine_.in(engine_.options().idle_timeout));
+base::MonoTime AnswerStream::read_deadline() const {
+  return std::min(deadline_, peer_.in(peer_.options().idle_timeout));
 }
 
-base::Task<void> SglangStream::read_more() {
+base::Task<void> AnswerStream::read_more() {
   auto bytes = co_await response_->read(read_deadline());
   if (failure_) co_return;  // given up meanwhile
   if (!bytes.ok()) {
@@ -97,10 +96,10 @@ base::Task<void> SglangStream::read_more() {
   }
 }
 
-void SglangStream::take(std::string_view bytes) {
+void AnswerStream::take(std::string_view bytes) {
   if (body_ == Body::kWhole) {
-    if (bytes.size() > engine_.options().max_event - whole_.size()) {
-      fail(malformed("", "more than " + std::to_string(engine_.options().max_event) + " bytes",
+    if (bytes.size() > peer_.options().max_event - whole_.size()) {
+      fail(malformed("", "more than " + std::to_string(peer_.options().max_event) + " bytes",
                      "less"));
       return;
     }
@@ -116,50 +115,76 @@ void SglangStream::take(std::string_view bytes) {
     fail(std::move(error));
     return;
   }
-  if (done_) engine_.drain(std::move(*std::exchange(response_, std::nullopt)));
+  if (done_) peer_.drain(std::move(*std::exchange(response_, std::nullopt)));
 }
 
-base::Status SglangStream::take_event(std::string_view data) {
+base::Status AnswerStream::take_event(std::string_view data) {
   heard_ = true;
   if (data != "[DONE]") return take_object(data);
-  auto end = reader_.finish();
+  auto end = reader_->finish();
   if (!end.ok()) return std::move(end).error();
   end_ = std::move(*end);
   done_ = true;
   return {};
 }
 
-base::Status SglangStream::take_object(std::string_view data) {
-  auto chunk = reader_.feed(data);
+base::Status AnswerStream::take_object(std::string_view data) {
+  auto chunk = reader_->feed(data);
   if (!chunk.ok()) return std::move(chunk).error();
   append(chunk_, std::move(*chunk));
   return {};
 }
 
-void SglangStream::take_end() {
+void AnswerStream::take_end() {
   heard_ = true;
-  if (body_ == Body::kEvents) return fail(cut("found the end of the stream, expected [DONE]"));
+  if (body_ == Body::kEvents)
+    return fail(cut_short("found the end of the stream, expected [DONE]"));
   if (auto status = take_object(whole_); !status.ok()) return fail(std::move(status).error());
   if (auto status = take_event("[DONE]"); !status.ok()) return fail(std::move(status).error());
   response_.reset();
 }
 
-void SglangStream::fail(base::Error error) {
+void AnswerStream::fail(base::Error error) {
   failure_ = std::move(error);
   tell_engine();
 }
 
-void SglangStream::give_up(const char* reason) {
+void AnswerStream::give_up(const char* reason) {
   if (failure_ || done_) return;
   chunk_ = {};
   fail(base::error(ErrorKind::kCancelled, reason));
 }
 
-void SglangStream::tell_engine() {
+void AnswerStream::tell_engine() {
   if (response_) response_->close();
-  if (reader_.engine_is_done()) return;
-  engine_.send_abort(request_id_,
-                     heard_ ? SglangEngine::Heard::kSomething : SglangEngine::Heard::kNothing);
+  if (reader_->engine_is_done()) return;
+  if (on_abort_) on_abort_(heard_ ? Heard::kSomething : Heard::kNothing);
 }
 
-}  // namespace verbatim::engine::sglang
+base::Status AnswerStream::cut() {
+  if (failure_) return *failure_;
+  if (done_) return {};
+  auto end = reader_->cut();
+  if (!end.ok()) {
+    fail(std::move(end).error());
+    return *failure_;
+  }
+  end_ = std::move(*end);
+  chunk_ = {};
+  done_ = true;
+  tell_engine();
+  return {};
+}
+
+base::Task<base::Result<std::unique_ptr<TokenStream>>> start_stream(HttpPeer& peer,
+                                                                    net::ClientResponse response,
+                                                                    AnswerStream::Setup setup) {
+  if (response.status() != 200)
+    co_return co_await peer.read_refusal(std::move(response), setup.deadline);
+  auto stream = std::make_unique<AnswerStream>(peer, std::move(response), std::move(setup));
+  auto started = co_await stream->start();
+  if (!started.ok()) co_return std::move(started).error();
+  co_return std::unique_ptr<TokenStream>(std::move(stream));
+}
+
+}  // namespace verbatim::engine

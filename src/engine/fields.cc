@@ -1,0 +1,78 @@
+#include "engine/fields.h"
+
+#include <cmath>
+#include <utility>
+
+#include "engine/upstream.h"
+
+namespace verbatim::engine {
+
+using base::Result;
+using base::TokenId;
+using json::Value;
+
+base::Error malformed(std::string_view field, std::string_view found, std::string_view expected) {
+  std::string message = "the engine's answer can't be trusted: ";
+  if (!field.empty()) message.append(field).append(": ");
+  message.append("found ").append(found).append(", expected ").append(expected);
+  return base::Error{
+      base::ErrorKind::kEngine, std::move(message), std::string(field), "malformed_answer", {}};
+}
+
+std::string found(const Value& value) {
+  if (value.is_array()) return "an array of " + std::to_string(value.size());
+  if (value.is_object()) return "an object";
+  return excerpt(value.raw());
+}
+
+std::string found(const std::optional<Value>& value) {
+  return value ? found(*value) : "nothing";
+}
+
+std::string entry(std::string_view list, std::uint64_t at) {
+  return std::string(list) + "[" + std::to_string(at) + "]";
+}
+
+bool is_id(const Value& value, TokenId id) {
+  return value.is_number() && value.written_as_integer() && value.integer() == id;
+}
+
+std::optional<std::uint64_t> count_of(const Value& value) {
+  if (!value.is_number() || !value.written_as_integer()) return std::nullopt;
+  const auto number = value.integer();
+  if (!number || *number < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*number);
+}
+
+Result<TokenId> token_id(const Value& value, std::string_view list, std::uint64_t at,
+                         std::uint64_t vocab_size) {
+  if (!value.is_number() || !value.written_as_integer())
+    return malformed(entry(list, at), found(value), "a token id (an integer)");
+  const auto id = value.integer();
+  if (!id || *id < 0 || static_cast<std::uint64_t>(*id) >= vocab_size) {
+    return malformed(entry(list, at), found(value),
+                     "a token id below the vocabulary's " + std::to_string(vocab_size));
+  }
+  return static_cast<TokenId>(*id);
+}
+
+std::optional<double> logprob_of(const Value& value) {
+  const auto number = value.is_number() ? value.number() : std::nullopt;
+  return number && std::isfinite(*number) && *number <= base::kMaxLogprob ? number : std::nullopt;
+}
+
+std::optional<Value> member_in(const Value& object, std::string_view name) {
+  return object.is_object() ? object.get(name) : std::nullopt;
+}
+
+std::string text_in(const Value& object, std::string_view name) {
+  const auto member = member_in(object, name);
+  return member && member->is_string() ? member->string() : std::string();
+}
+
+std::uint64_t count_in(const Value& object, std::string_view name) {
+  const auto member = member_in(object, name);
+  return member ? count_of(*member).value_or(0) : 0;
+}
+
+}  // namespace verbatim::engine
