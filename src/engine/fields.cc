@@ -61,6 +61,29 @@ std::optional<double> logprob_of(const Value& value) {
   return number && std::isfinite(*number) && *number <= base::kMaxLogprob ? number : std::nullopt;
 }
 
+Result<std::optional<std::vector<WeightSpan>>> read_weight_versions(const Value& object,
+                                                                    std::string_view where) {
+  const auto list = object.get("weight_versions");
+  if (!list) return std::optional<std::vector<WeightSpan>>();
+  if (!list->is_array()) return malformed(where, found(*list), "an array");
+  std::vector<WeightSpan> spans;
+  for (const auto& member : *list) {
+    const Value& item = member.value;
+    const auto field = entry(where, spans.size());
+    const auto version = item.is_object() ? item.get("version") : std::nullopt;
+    const auto start = item.is_object() ? item.get("start") : std::nullopt;
+    const auto begin = start ? count_of(*start) : std::nullopt;
+    if (!version || !version->is_string() || !begin)
+      return malformed(field, found(item), "{version: string, start: count, end: count}");
+    if (!spans.empty() && *begin < spans.back().begin) {
+      return malformed(field + ".start", std::to_string(*begin),
+                       "at least " + std::to_string(spans.back().begin));
+    }
+    spans.push_back({version->string(), *begin});
+  }
+  return std::optional<std::vector<WeightSpan>>(std::move(spans));
+}
+
 std::optional<Value> member_in(const Value& object, std::string_view name) {
   return object.is_object() ? object.get(name) : std::nullopt;
 }
@@ -73,6 +96,17 @@ std::string text_in(const Value& object, std::string_view name) {
 std::uint64_t count_in(const Value& object, std::string_view name) {
   const auto member = member_in(object, name);
   return member ? count_of(*member).value_or(0) : 0;
+}
+
+std::vector<ModelInfo> read_models(const Value& root, std::string_view length) {
+  std::vector<ModelInfo> models;
+  const auto data = member_in(root, "data");
+  if (!data || !data->is_array()) return models;
+  for (const auto& member : *data) {
+    auto id = text_in(member.value, "id");
+    if (!id.empty()) models.push_back({std::move(id), count_in(member.value, length)});
+  }
+  return models;
 }
 
 }  // namespace verbatim::engine

@@ -4,9 +4,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
-#include "base/token.h"
+#include "engine/engine.h"
 #include "json/value.h"
 
 namespace verbatim::engine {
@@ -33,10 +34,19 @@ base::Result<base::TokenId> token_id(const json::Value& value, std::string_view 
 inline constexpr const char* kALogprob = "a finite number not above 0 (a logprob)";
 std::optional<double> logprob_of(const json::Value& value);
 
+// `object`.weight_versions, named `where`: [{version, start, end}] over the ids of the completion;
+// nullopt where it is absent.
+base::Result<std::optional<std::vector<WeightSpan>>> read_weight_versions(const json::Value& object,
+                                                                          std::string_view where);
+
 // Members of objects that may lack them, or hold something else: "", 0.
 std::string text_in(const json::Value& object, std::string_view name);
 std::uint64_t count_in(const json::Value& object, std::string_view name);
 // The member, where `object` is one and has it; null counts as absent.
 std::optional<json::Value> member_in(const json::Value& object, std::string_view name);
+
+// The answer of GET /v1/models, whose entries say the context in `length`. Entries without an id
+// are left out.
+std::vector<ModelInfo> read_models(const json::Value& root, std::string_view length);
 
 }  // namespace verbatim::engine

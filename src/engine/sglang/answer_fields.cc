@@ -13,7 +13,6 @@ using base::Result;
 using json::Value;
 
 constexpr const char* kFinish = "meta_info.finish_reason";
-constexpr const char* kWeights = "meta_info.weight_versions";
 
 // The engine gave the request up. Where it says with which status, the client gets that status and
 // a body in the shape of SGLang's own errors.
@@ -97,28 +96,6 @@ Result<std::optional<EngineFinish>> read_finish(const Value& meta) {
   }
   if (auto status = read_matched(*finish, read); !status.ok()) return std::move(status).error();
   return std::optional<EngineFinish>(std::move(read));
-}
-
-Result<std::optional<std::vector<WeightSpan>>> read_weight_versions(const Value& meta) {
-  const auto list = meta.get("weight_versions");
-  if (!list) return std::optional<std::vector<WeightSpan>>();
-  if (!list->is_array()) return malformed(kWeights, found(*list), "an array");
-  std::vector<WeightSpan> spans;
-  for (const auto& member : *list) {
-    const Value& item = member.value;
-    const auto field = entry(kWeights, spans.size());
-    const auto version = item.is_object() ? item.get("version") : std::nullopt;
-    const auto start = item.is_object() ? item.get("start") : std::nullopt;
-    const auto begin = start ? count_of(*start) : std::nullopt;
-    if (!version || !version->is_string() || !begin)
-      return malformed(field, found(item), "{version: string, start: count, end: count}");
-    if (!spans.empty() && *begin < spans.back().begin) {
-      return malformed(field + ".start", std::to_string(*begin),
-                       "at least " + std::to_string(spans.back().begin));
-    }
-    spans.push_back({version->string(), *begin});
-  }
-  return std::optional<std::vector<WeightSpan>>(std::move(spans));
 }
 
 }  // namespace verbatim::engine::sglang

@@ -42,7 +42,4 @@ std::optional<LogprobEntry> logprob_entry(const json::Value& value);
 // reason.
 base::Result<std::optional<EngineFinish>> read_finish(const json::Value& meta);
 
-// meta_info.weight_versions: [{version, start, end}]; nullopt where it is absent.
-base::Result<std::optional<std::vector<WeightSpan>>> read_weight_versions(const json::Value& meta);
-
 }  // namespace verbatim::engine::sglang

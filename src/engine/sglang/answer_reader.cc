@@ -138,7 +138,7 @@ Status AnswerReader::read_meta(const Value& meta, const Counts& counts) {
     if (!state_.cached_tokens)
       return malformed("meta_info.cached_tokens", found(*cached), "a count");
   }
-  auto listed = read_weight_versions(meta);
+  auto listed = read_weight_versions(meta, "meta_info.weight_versions");
   if (!listed.ok()) return std::move(listed).error();
   if (*listed) {
     state_.weights = std::move(**listed);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/timer.h"
+#include "engine/request_fields.h"
 #include "engine/sglang/answer_reader.h"
 #include "engine/sglang/request_builder.h"
 

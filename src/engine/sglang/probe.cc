@@ -25,16 +25,6 @@ bool flag_in(const Value& object, std::string_view name) {
   return member && member->is_bool() && member->boolean();
 }
 
-void read_models(const Value& root, Probe& probe) {
-  const auto data = root.is_object() ? root.get("data") : std::nullopt;
-  if (!data || !data->is_array()) return;
-  for (const auto& member : *data) {
-    auto id = text_in(member.value, "id");
-    if (!id.empty())
-      probe.models.push_back({std::move(id), count_in(member.value, "max_model_len")});
-  }
-}
-
 void read_server(const Value& root, Probe& probe) {
   probe.engine_version = text_in(root, "version");
   probe.context_length = count_in(root, "context_length");
@@ -58,7 +48,7 @@ Task<Result<Probe>> SglangEngine::probe(MonoTime deadline) {
   Probe probe;
   auto models = co_await peer_.get_json("/v1/models", deadline);
   if (!models.ok()) co_return std::move(models).error();
-  if (*models) read_models((*models)->root(), probe);
+  if (*models) probe.models = read_models((*models)->root(), "max_model_len");
   auto model = co_await get_either("/model_info", "/get_model_info", deadline);
   if (!model.ok()) co_return std::move(model).error();
   if (*model) probe.weight_version = text_in((*model)->root(), "weight_version");

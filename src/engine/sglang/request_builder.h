@@ -20,7 +20,4 @@ std::string generate_body(const TokenRequest& request);
 // so it must not be empty.
 std::string abort_body(std::string_view request_id);
 
-// Whether SGLang can do what is asked. `vocab_size` bounds the stop ids.
-base::Status check_sampling(const message::Sampling& sampling, std::uint64_t vocab_size);
-
 }  // namespace verbatim::engine::sglang

@@ -75,22 +75,6 @@ TEST(RequestBuilder, prints_long_prompts_in_any_pieces) {
   EXPECT_EQ(read, ids);
 }
 
-TEST(RequestBuilder, names_the_parameter_that_can_not_be_done) {
-  message::Sampling s;
-  EXPECT_TRUE(check_sampling(s, 100).ok());
-  s.top_logprobs = 21;
-  EXPECT_EQ(check_sampling(s, 100).error().field, "top_logprobs");
-  s = {};
-  s.stop = {"a", ""};
-  EXPECT_EQ(check_sampling(s, 100).error().field, "stop[1]");
-  s = {};
-  s.stop_token_ids = {99, 100};
-  EXPECT_EQ(check_sampling(s, 100).error().field, "stop_token_ids[1]");
-  s = {};
-  s.min_p = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(check_sampling(s, 100).error().field, "min_p");
-}
-
 TEST(RequestBuilder, an_abort_names_its_request) {
   EXPECT_EQ(abort_body("r1"), R"({"rid":"r1"})");
 }

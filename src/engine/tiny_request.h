@@ -1,0 +1,14 @@
+#pragma once
+
+#include "base/runtime.h"
+#include "engine/engine.h"
+
+namespace verbatim::engine {
+
+// Samples one token behind a prompt of a few ids and proves the answer as every answer is proved:
+// an engine that does not read ids, or counts others, fails with kEngine; one that lacks the route
+// with the answer it gave. Asks for what the smallest vocabulary has.
+base::Task<base::Status> sample_one(Engine& engine, base::Runtime& runtime,
+                                    base::MonoTime deadline);
+
+}  // namespace verbatim::engine

@@ -1,0 +1,75 @@
+#include "engine/vllm/engine.h"
+
+#include <utility>
+
+#include "base/timer.h"
+#include "engine/request_fields.h"
+#include "engine/tiny_request.h"
+#include "engine/vllm/answer_reader.h"
+
+namespace verbatim::engine::vllm {
+
+using base::MonoTime;
+using base::Result;
+using base::Status;
+using base::Task;
+
+VllmEngine::VllmEngine(base::Runtime& runtime, const Options& options)
+    : peer_(runtime, options),
+      route_(options.route),
+      vocab_size_(options.vocab_size),
+      abort_repeat_(options.abort_repeat) {}
+
+Status VllmEngine::check(const message::Sampling& sampling) const {
+  return check_sampling(sampling, vocab_size_);
+}
+
+Task<Result<std::unique_ptr<TokenStream>>> VllmEngine::generate(TokenRequest request) {
+  if (auto status = check_request(request); !status.ok()) co_return std::move(status).error();
+  const std::string body = token_body(route_, request, model_.empty() ? request.model : model_);
+  HttpPeer::Sent sent;
+  sent.headers.add("X-Request-Id", request.request_id);
+  sent.cancel = request.cancel;
+  sent.deadline = request.deadline;
+  auto response = co_await peer_.post(path(route_), body, std::move(sent));
+  if (!response.ok()) {
+    if (!never_sent(response.error())) send_abort(request.request_id, Heard::kNothing);
+    co_return std::move(response).error();
+  }
+  Sent proof;
+  proof.prompt = std::move(request.prompt);
+  proof.max_new_tokens = request.max_new_tokens;
+  proof.vocab_size = vocab_size_;
+  proof.top_logprobs = request.sampling.logprobs ? request.sampling.top_logprobs : 0;
+  AnswerStream::Setup setup;
+  setup.reader = std::make_unique<AnswerReader>(route_, std::move(proof));
+  setup.deadline = request.deadline;
+  setup.cancel = request.cancel;
+  setup.on_abort = [this, id = std::move(request.request_id)](Heard heard) {
+    send_abort(id, heard);
+  };
+  auto stream = co_await start_stream(peer_, std::move(*response), std::move(setup));
+  co_return std::move(stream);
+}
+
+void VllmEngine::send_abort(std::string request_id, Heard heard) {
+  // Completions have no abort call: the closed connection does it.
+  if (route_ == Route::kGenerate) peer_.run(abort_call(std::move(request_id), heard));
+}
+
+Task<void> VllmEngine::abort_call(std::string request_id, Heard heard) {
+  const std::string body = abort_body(request_id);
+  const MonoTime deadline = peer_.in(peer_.options().abort_timeout);
+  co_await peer_.tell("/inference/v1/abort_requests", body, deadline);
+  if (heard == Heard::kSomething) co_return;
+  // vLLM answers 200 for ids it does not know, so this call may have come before its request.
+  co_await base::sleep_for(peer_.runtime().executor, abort_repeat_);
+  co_await peer_.tell("/inference/v1/abort_requests", body, deadline);
+}
+
+Task<Status> VllmEngine::ready(MonoTime deadline) {
+  auto status = co_await sample_one(*this, peer_.runtime(), deadline);
+  co_return std::move(status);
+}
+
+}  // namespace verbatim::engine::vllm

@@ -1,0 +1,35 @@
+#include <utility>
+
+#include "engine/fields.h"
+#include "engine/vllm/engine.h"
+
+// What the server says of itself. Each answer is optional, and so is each field: releases differ,
+// and routers pass some paths only.
+namespace verbatim::engine::vllm {
+
+using base::MonoTime;
+using base::Result;
+using base::Task;
+
+Task<Result<Probe>> VllmEngine::probe(MonoTime deadline) {
+  Probe probe;
+  auto models = co_await peer_.get_json("/v1/models", deadline);
+  if (!models.ok()) co_return std::move(models).error();
+  if (*models) probe.models = read_models((*models)->root(), "max_model_len");
+  auto version = co_await peer_.get_json("/version", deadline);
+  if (!version.ok()) co_return std::move(version).error();
+  if (*version) probe.engine_version = text_in((*version)->root(), "version");
+  if (!*models && !*version) {
+    co_return base::error(base::ErrorKind::kUnavailable,
+                          "no vLLM here: found neither /v1/models nor /version");
+  }
+  // Served with VLLM_SERVER_DEV_MODE=1 only.
+  auto weights = co_await peer_.get_json("/weight_info", deadline);
+  if (weights.ok() && *weights)
+    probe.weight_version = text_in((*weights)->root(), "weight_version");
+  model_ = probe.models.size() == 1 ? probe.models[0].id : "";
+  if (!model_.empty()) probe.context_length = probe.models[0].max_model_len;
+  co_return probe;
+}
+
+}  // namespace verbatim::engine::vllm

@@ -1,0 +1,84 @@
+#include "engine/vllm/request_builder.h"
+
+#include "engine/request_fields.h"
+#include "json/writer.h"
+
+namespace verbatim::engine::vllm {
+namespace {
+
+// vLLM's RequestOutputKind: each event brings what is new. Releases up to 0.27 need it said.
+constexpr int kDeltas = 1;
+
+void write_sampling(json::Writer& w, const TokenRequest& request) {
+  const message::Sampling& s = request.sampling;
+  w.field("max_tokens", request.max_new_tokens);
+  optional_field(w, "temperature", s.temperature);
+  optional_field(w, "top_p", s.top_p);
+  optional_field(w, "top_k", s.top_k);
+  optional_field(w, "min_p", s.min_p);
+  optional_field(w, "frequency_penalty", s.frequency_penalty);
+  optional_field(w, "presence_penalty", s.presence_penalty);
+  optional_field(w, "repetition_penalty", s.repetition_penalty);
+  optional_field(w, "seed", s.seed);
+  if (!s.stop.empty()) write_strings(w, "stop", s.stop);
+  if (const auto ids = stop_ids(request); !ids.empty()) write_ids(w, "stop_token_ids", ids);
+  w.field("logprobs", std::uint64_t{s.logprobs ? s.top_logprobs : 0});
+  w.field("skip_special_tokens", false);
+  w.field("spaces_between_special_tokens", false);
+}
+
+void open_ids(std::string& body, std::string_view name, const TokenRequest& request) {
+  body.append(",\"").append(name).append("\":[");
+  append_ids(body, request.prompt);
+  body += ']';
+}
+
+}  // namespace
+
+std::string_view path(Route route) {
+  return route == Route::kGenerate ? "/inference/v1/generate" : "/v1/completions";
+}
+
+std::string_view name(Route route) {
+  return route == Route::kGenerate ? "generate" : "completions";
+}
+
+std::string token_body(Route route, const TokenRequest& request, std::string_view model) {
+  std::string body;
+  body.reserve(bytes_for_prompt(request));
+  body += "{\"request_id\":";
+  json::append_string(body, request.request_id);
+  if (!model.empty()) {
+    body += ",\"model\":";
+    json::append_string(body, model);
+  }
+  open_ids(body, route == Route::kGenerate ? "token_ids" : "prompt", request);
+  json::Writer w;
+  w.begin_object();
+  write_sampling(w, request);
+  if (route == Route::kGenerate) {
+    w.field("output_kind", kDeltas);
+    // Text is nobody's here, but stop strings are looked for in it.
+    w.field("detokenize", !request.sampling.stop.empty());
+    w.end_object();
+    body.append(",\"sampling_params\":").append(w.text());
+  } else {
+    w.field("add_special_tokens", false);
+    w.field("return_token_ids", true);
+    w.field("return_tokens_as_token_ids", true);
+    w.end_object();
+    body.append(",").append(std::string_view(w.text()).substr(1));
+    body.pop_back();
+  }
+  body += ",\"stream\":true,\"stream_options\":{\"include_usage\":true}}";
+  return body;
+}
+
+std::string abort_body(std::string_view request_id) {
+  json::Writer w;
+  w.begin_object().key("request_ids").begin_array();
+  w.string("generate-tokens-" + std::string(request_id)).end_array().end_object();
+  return w.take();
+}
+
+}  // namespace verbatim::engine::vllm

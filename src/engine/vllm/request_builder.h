@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "engine/engine.h"
+
+namespace verbatim::engine::vllm {
+
+// What vLLM (0.10 to 0.32) is sent. Unknown keys are ignored by it with a 200, at every level, so
+// only keys that these releases know are written. Pure.
+
+// The routes that take a prompt by ids.
+enum class Route {
+  kGenerate,     // POST /inference/v1/generate, at the server's root (>= 0.18)
+  kCompletions,  // POST /v1/completions with return_token_ids (>= 0.10.2)
+};
+std::string_view path(Route route);
+std::string_view name(Route route);  // the mode: "generate", "completions"
+
+// The body for `route`: streamed, with a logprob for each sampled id and nothing left out of the
+// ids. `model` may be empty for kGenerate: the base model.
+std::string token_body(Route route, const TokenRequest& request, std::string_view model);
+
+// The body of POST /inference/v1/abort_requests (>= 0.31). vLLM knows a request by
+// "generate-tokens-<request id>" there; the bare id aborts nothing, with a 200.
+std::string abort_body(std::string_view request_id);
+
+}  // namespace verbatim::engine::vllm
