@@ -6,7 +6,6 @@
 #include "base/timer.h"
 #include "engine/request_fields.h"
 #include "engine/sglang/answer_reader.h"
-#include "engine/sglang/request_builder.h"
 
 namespace verbatim::engine::sglang {
 
@@ -32,7 +31,7 @@ Task<Result<std::unique_ptr<TokenStream>>> SglangEngine::generate(TokenRequest r
     sent.headers.add("X-SMG-Routing-Key", request.routing_key);
   sent.cancel = request.cancel;
   sent.deadline = request.deadline;
-  auto response = co_await peer_.post("/generate", body, std::move(sent));
+  auto response = co_await peer_.post(kPath, body, std::move(sent));
   if (!response.ok()) {
     if (!never_sent(response.error())) send_abort(request.request_id, Heard::kNothing);
     co_return std::move(response).error();

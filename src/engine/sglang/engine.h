@@ -4,11 +4,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/runtime.h"
 #include "engine/answer_stream.h"
 #include "engine/engine.h"
 #include "engine/http_peer.h"
+#include "engine/sglang/request_builder.h"
+#include "engine/trace.h"
 #include "json/value.h"
 
 namespace verbatim::engine::sglang {
@@ -47,5 +50,8 @@ class SglangEngine final : public Engine {
   const base::Duration abort_repeat_;
   bool streams_new_only_ = false;  // as the last probe() found
 };
+
+// Traces of this kind (see Kind): what GETs that only it answers say.
+base::Task<std::vector<Trace>> recognise(HttpPeer& peer, base::MonoTime deadline);
 
 }  // namespace verbatim::engine::sglang

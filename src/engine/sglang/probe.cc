@@ -83,4 +83,21 @@ Task<Status> SglangEngine::ready(MonoTime deadline) {
                                                      std::to_string(status) + ", expected 200");
 }
 
+Task<std::vector<Trace>> recognise(HttpPeer& peer, MonoTime deadline) {
+  std::vector<Trace> traces;
+  for (const char* path : {"/server_info", "/get_server_info", "/model_info"}) {
+    const auto page = co_await peer.get_json(path, deadline);
+    if (!page.ok() || !*page) continue;
+    const Value root = (*page)->root();
+    const std::string release = text_in(root, "version");
+    if (!release.empty()) {
+      traces.push_back({std::string("GET ") + path + ": version " + release, release});
+    } else if (member_in(root, "model_path")) {
+      traces.push_back({std::string("GET ") + path + ": model_path", ""});
+    }
+    if (!traces.empty()) break;
+  }
+  co_return traces;
+}
+
 }  // namespace verbatim::engine::sglang

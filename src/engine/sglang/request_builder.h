@@ -12,6 +12,8 @@ namespace verbatim::engine::sglang {
 // What SGLang (0.4 to 0.5.18) is sent: bodies of POST /generate and POST /abort_request. Only keys
 // it knows are ever written: an unknown sampling key fails the whole request. Pure.
 
+inline constexpr std::string_view kPath = "/generate";
+
 // The body of POST /generate: streamed, with a logprob for each sampled id and nothing trimmed or
 // left out.
 std::string generate_body(const TokenRequest& request);

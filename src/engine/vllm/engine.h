@@ -4,11 +4,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/runtime.h"
 #include "engine/answer_stream.h"
 #include "engine/engine.h"
 #include "engine/http_peer.h"
+#include "engine/trace.h"
 #include "engine/vllm/request_builder.h"
 
 namespace verbatim::engine::vllm {
@@ -47,5 +49,8 @@ class VllmEngine final : public Engine {
   const base::Duration abort_repeat_;
   std::string model_;  // the one model that the server listed last; empty: none, or several
 };
+
+// Traces of this kind (see Kind): what GETs that only it answers say.
+base::Task<std::vector<Trace>> recognise(HttpPeer& peer, base::MonoTime deadline);
 
 }  // namespace verbatim::engine::vllm

@@ -32,4 +32,14 @@ Task<Result<Probe>> VllmEngine::probe(MonoTime deadline) {
   co_return probe;
 }
 
+Task<std::vector<Trace>> recognise(HttpPeer& peer, MonoTime deadline) {
+  std::vector<Trace> traces;
+  const auto page = co_await peer.get_json("/version", deadline);
+  if (page.ok() && *page) {
+    const std::string release = text_in((*page)->root(), "version");
+    if (!release.empty()) traces.push_back({"GET /version: version " + release, release});
+  }
+  co_return traces;
+}
+
 }  // namespace verbatim::engine::vllm

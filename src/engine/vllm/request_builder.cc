@@ -35,14 +35,6 @@ void open_ids(std::string& body, std::string_view name, const TokenRequest& requ
 
 }  // namespace
 
-std::string_view path(Route route) {
-  return route == Route::kGenerate ? "/inference/v1/generate" : "/v1/completions";
-}
-
-std::string_view name(Route route) {
-  return route == Route::kGenerate ? "generate" : "completions";
-}
-
 std::string token_body(Route route, const TokenRequest& request, std::string_view model) {
   std::string body;
   body.reserve(bytes_for_prompt(request));

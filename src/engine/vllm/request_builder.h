@@ -16,8 +16,13 @@ enum class Route {
   kGenerate,     // POST /inference/v1/generate, at the server's root (>= 0.18)
   kCompletions,  // POST /v1/completions with return_token_ids (>= 0.10.2)
 };
-std::string_view path(Route route);
-std::string_view name(Route route);  // the mode: "generate", "completions"
+constexpr std::string_view path(Route route) {
+  return route == Route::kGenerate ? "/inference/v1/generate" : "/v1/completions";
+}
+// The mode.
+constexpr std::string_view name(Route route) {
+  return route == Route::kGenerate ? "generate" : "completions";
+}
 
 // The body for `route`: streamed, with a logprob for each sampled id and nothing left out of the
 // ids. `model` may be empty for kGenerate: the base model.

@@ -1,0 +1,160 @@
+#include "engine/inspect.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "engine/fields.h"
+#include "engine/http_peer.h"
+#include "engine/tiny_request.h"
+
+namespace verbatim::engine {
+namespace {
+
+using base::ErrorKind;
+using base::Result;
+using base::Status;
+using base::Task;
+using json::Value;
+
+bool is_known(const Identity& identity, std::string_view kind) {
+  return std::find(identity.kinds.begin(), identity.kinds.end(), kind) != identity.kinds.end();
+}
+
+void speaks_for(Identity& identity, std::string_view kind) {
+  if (!is_known(identity, kind)) identity.kinds.emplace_back(kind);
+}
+
+void read_owner(const Value& models, Identity& identity) {
+  const auto data = member_in(models, "data");
+  if (!data || !data->is_array() || data->empty()) {
+    identity.evidence.emplace_back("GET /v1/models: no model");
+    return;
+  }
+  const std::string owner = text_in((*data->begin()).value, "owned_by");
+  identity.evidence.push_back("GET /v1/models: owned_by " + (owner.empty() ? "nobody" : owner));
+  for (const Kind& kind : kinds()) {
+    if (owner == kind.owner) speaks_for(identity, kind.name);
+  }
+}
+
+std::string known_products() {
+  std::string out;
+  for (const Kind& kind : kinds()) {
+    out.append(out.empty() ? "" : ", ").append(kind.product);
+    out.append(" (--engine-kind ").append(kind.name).append(")");
+  }
+  return out;
+}
+
+std::string joined(const std::vector<std::string>& lines, const char* between) {
+  std::string out;
+  for (const auto& line : lines) out.append(out.empty() ? "" : between).append(line);
+  return out;
+}
+
+base::Error refused(const Identity& identity, const std::string& what) {
+  return base::error(ErrorKind::kUnsupported,
+                     what + " (seen: " + joined(identity.evidence, "; ") + ")");
+}
+
+std::string product(std::string_view kind) {
+  const Kind* known = find_kind(kind);
+  return std::string(known == nullptr ? kind : known->product);
+}
+
+Status check_release(const Choice& choice, const Identity& identity) {
+  const Kind* kind = find_kind(choice.kind);
+  const Mode* mode = kind == nullptr ? nullptr : find_mode(*kind, choice.mode);
+  const bool said = identity.kinds.size() == 1 && identity.kinds[0] == choice.kind;
+  if (mode == nullptr || !said || release_has(identity.release, mode->since)) return {};
+  std::string remedy =
+      "use " + std::string(kind->product) + " " + std::string(mode->since) + " or later";
+  for (const Mode& other : kind->modes) {
+    if (release_has(identity.release, other.since))
+      remedy += ", or --engine-mode " + std::string(other.name);
+  }
+  return refused(identity, "mode " + std::string(mode->name) + " needs " +
+                               std::string(kind->product) + " " + std::string(mode->since) +
+                               ", found " + identity.release + ": " + remedy);
+}
+
+}  // namespace
+
+Task<Result<Identity>> identify(base::Runtime& runtime, const Choice& choice,
+                                base::MonoTime deadline) {
+  PeerOptions options;
+  options.url = server_root(choice.url);
+  options.api_key = choice.api_key;
+  HttpPeer peer(runtime, options);
+  Identity identity;
+  auto models = co_await peer.get_json("/v1/models", deadline);
+  // An answer with an error status is an answer.
+  const bool answers = models.ok() || models.error().kind == ErrorKind::kEngine;
+  if (models.ok() && *models) {
+    identity.models = read_models((*models)->root(), "max_model_len");
+    read_owner((*models)->root(), identity);
+  }
+  std::map<std::string_view, std::string> releases;
+  for (const Kind& kind : kinds()) {
+    if (!answers) break;
+    auto traces = co_await kind.recognise(peer, deadline);
+    for (auto& trace : traces) {
+      speaks_for(identity, kind.name);
+      identity.evidence.push_back(std::move(trace.evidence));
+      if (!trace.release.empty()) releases[kind.name] = std::move(trace.release);
+    }
+  }
+  co_await peer.stop();
+  if (!answers) co_return std::move(models).error();
+  if (identity.kinds.size() == 1) identity.release = releases[identity.kinds[0]];
+  co_return identity;
+}
+
+Result<Choice> settle(Choice choice, const Identity& identity) {
+  if (choice.kind == "auto") {
+    if (identity.kinds.empty()) {
+      return refused(identity, "what engine this is could not be told: say --engine-kind, of " +
+                                   known_products());
+    }
+    if (identity.kinds.size() > 1) {
+      return refused(identity, "this answers as " + joined(identity.kinds, " and as ") +
+                                   ": say which it is with --engine-kind");
+    }
+    choice.kind = identity.kinds[0];
+    if (find_kind(choice.kind) == nullptr) {
+      return refused(identity, "this is " + choice.kind +
+                                   ", which this build does not drive; it "
+                                   "drives " +
+                                   known_products());
+    }
+  } else if (!identity.kinds.empty() && !is_known(identity, choice.kind)) {
+    return refused(identity, "--engine-kind " + choice.kind + " was said, but this is " +
+                                 joined(identity.kinds, " and ") + ": a request by ids would be " +
+                                 "refused, or its ids ignored; say --engine-kind " +
+                                 identity.kinds[0] + ", or point --engine at a " +
+                                 product(choice.kind) + " server");
+  }
+  if (auto status = check_release(choice, identity); !status.ok()) return status.error();
+  return choice;
+}
+
+Task<Status> honours_ids(Engine& engine, base::Runtime& runtime, base::MonoTime deadline) {
+  auto status = co_await sample_one(engine, runtime, deadline);
+  if (status.ok()) co_return Status();
+  base::Error error = std::move(status).error();
+  const std::string how =
+      std::string(engine.kind()) + " in mode " + std::string(engine.mode()) + ": ";
+  if (error.upstream && is_missing(error.upstream->status)) {
+    error.kind = ErrorKind::kUnsupported;
+    error.message = how + "the server lacks the route of this mode (" + error.message +
+                    "): choose another --engine-mode, or switch the route on at the server";
+    error.upstream = nullptr;
+  } else if (error.code == "malformed_answer") {
+    error.kind = ErrorKind::kUnsupported;
+    error.message = how + "the server does not answer to the ids it was sent: " + error.message;
+  }
+  co_return error;
+}
+
+}  // namespace verbatim::engine

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/runtime.h"
+#include "engine/engine.h"
+#include "engine/kinds.h"
+
+namespace verbatim::engine {
+
+// What a server shows of itself over GET, without a token being sampled.
+struct Identity {
+  std::vector<std::string> kinds;     // every kind that something speaks for; one, as a rule
+  std::vector<std::string> evidence;  // "GET /v1/models: owned_by vllm", one line each
+  std::string release;                // of the one kind; empty: not said
+  std::vector<ModelInfo> models;
+};
+
+// Asks the server at `choice.url`. Fails (kUnavailable, kTimeout) when nothing answers there.
+base::Task<base::Result<Identity>> identify(base::Runtime& runtime, const Choice& choice,
+                                            base::MonoTime deadline);
+
+// Completes a choice whose kind is "auto" and checks one that says it: kUnsupported where the
+// server is of another kind, of several or of none that is known, or where its release is too old
+// for the mode; the message says what was found and what to do. Pure.
+base::Result<Choice> settle(Choice choice, const Identity& identity);
+
+// Whether the engine reads the ids it is sent, shown by one sampled token. kUnsupported: it does
+// not, or it lacks the route. Any other error leaves it open.
+base::Task<base::Status> honours_ids(Engine& engine, base::Runtime& runtime,
+                                     base::MonoTime deadline);
+
+}  // namespace verbatim::engine

@@ -1,0 +1,166 @@
+#include "engine/inspect.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/sim/sim_world.h"
+#include "gtest/gtest.h"
+#include "net/http_server.h"
+
+namespace verbatim::engine {
+namespace {
+
+using base::ErrorKind;
+using base::Task;
+using std::chrono::seconds;
+
+Choice choice(std::string kind, std::string mode = "") {
+  Choice c;
+  c.kind = std::move(kind);
+  c.mode = std::move(mode);
+  c.url.endpoint = {"engine", 1, false};
+  c.vocab_size = 100;
+  return c;
+}
+
+// A server with these pages, by "METHOD target".
+using Pages = std::map<std::string, std::string>;
+struct Scene {
+  explicit Scene(Pages shown) : pages(std::move(shown)) {
+    server.emplace(world.runtime, [this](const net::Request& request, net::Responder& answer,
+                                         base::CancelSignal&) { return handle(request, answer); });
+    port = server->start("engine", 0).value();
+  }
+  Task<void> handle(const net::Request& request, net::Responder& answer) {
+    const auto at = pages.find(std::string(request.method) + " " + std::string(request.target));
+    if (at == pages.end()) {
+      (void)co_await answer.send(404, "application/json", R"({"detail":"Not Found"})");
+    } else {
+      (void)co_await answer.send(200, "application/json", at->second);
+    }
+  }
+  base::Result<Identity> identify_it() {
+    std::optional<base::Result<Identity>> found;
+    const bool ended = world.run([](Scene& scene, auto& into) -> Task<void> {
+      Choice asked = choice("auto");
+      asked.url.endpoint.port = scene.port;
+      into.emplace(co_await identify(scene.world.runtime, asked,
+                                     scene.world.executor.clock().now() + seconds(5)));
+      co_await scene.server->stop();
+    }(*this, found));
+    EXPECT_TRUE(ended);
+    return std::move(*found);
+  }
+  base::Status honours(const std::string& kind, const std::string& mode = "") {
+    base::Status status;
+    const bool ended = world.run([](Scene& scene, Choice asked, base::Status& into) -> Task<void> {
+      asked.url.endpoint.port = scene.port;
+      auto engine = make_engine(scene.world.runtime, asked);
+      into = co_await honours_ids(**engine, scene.world.runtime,
+                                  scene.world.executor.clock().now() + seconds(5));
+      co_await (*engine)->stop();
+      co_await scene.server->stop();
+    }(*this, choice(kind, mode), status));
+    EXPECT_TRUE(ended);
+    return status;
+  }
+
+  base::sim::SimWorld world{3};
+  Pages pages;
+  std::optional<net::HttpServer> server;
+  std::uint16_t port = 0;
+};
+
+std::string models(const char* owner) {
+  return std::string(R"({"data":[{"id":"m","max_model_len":64,"owned_by":")") + owner + "\"}]}";
+}
+
+const Pages kVllm = {{"GET /v1/models", models("vllm")},
+                     {"GET /version", R"({"version":"0.32.0"})"}};
+const Pages kSglang = {{"GET /v1/models", models("sglang")},
+                       {"GET /server_info", R"({"version":"0.5.18"})"}};
+
+TEST(Inspect, a_server_is_known_by_what_only_it_shows) {
+  const auto vllm = Scene(kVllm).identify_it();
+  ASSERT_TRUE(vllm.ok());
+  EXPECT_EQ(vllm->kinds, std::vector<std::string>{"vllm"});
+  EXPECT_EQ(vllm->release, "0.32.0");
+  EXPECT_EQ(vllm->models.at(0).max_model_len, 64U);
+  const auto sglang = Scene(kSglang).identify_it();
+  EXPECT_EQ(sglang->kinds, std::vector<std::string>{"sglang"});
+  EXPECT_EQ(sglang->release, "0.5.18");
+  const auto other = Scene(Pages{{"GET /v1/models", models("somebody")}}).identify_it();
+  EXPECT_TRUE(other->kinds.empty());
+  EXPECT_EQ(other->evidence, std::vector<std::string>{"GET /v1/models: owned_by somebody"});
+}
+
+TEST(Inspect, nobody_there_is_no_identity) {
+  Scene scene(Pages{});
+  scene.port = 1;
+  const auto found = scene.identify_it();
+  EXPECT_EQ(found.error().kind, ErrorKind::kUnavailable);
+}
+
+TEST(Inspect, auto_takes_the_kind_that_is_there_and_says_so_where_it_can_not) {
+  const Identity vllm = Scene(kVllm).identify_it().value();
+  EXPECT_EQ(settle(choice("auto"), vllm)->kind, "vllm");
+  const auto none = settle(choice("auto"), Identity{});
+  EXPECT_EQ(none.error().kind, ErrorKind::kUnsupported);
+  EXPECT_NE(none.error().message.find("--engine-kind vllm"), std::string::npos);
+  auto both = kVllm;
+  both.insert(kSglang.begin(), kSglang.end());
+  const auto unsure = settle(choice("auto"), Scene(both).identify_it().value());
+  EXPECT_NE(unsure.error().message.find("--engine-kind"), std::string::npos);
+  for (const char* declared : {"vllm", "sglang"})
+    EXPECT_TRUE(settle(choice(declared), Scene(both).identify_it().value()).ok()) << declared;
+}
+
+TEST(Inspect, another_kind_than_the_declared_one_is_refused_with_the_remedy) {
+  for (const auto& [declared, pages, found] :
+       {std::tuple("sglang", kVllm, "vllm"), std::tuple("vllm", kSglang, "sglang")}) {
+    const auto settled = settle(choice(declared), Scene(pages).identify_it().value());
+    ASSERT_FALSE(settled.ok());
+    EXPECT_EQ(settled.error().kind, ErrorKind::kUnsupported);
+    EXPECT_NE(settled.error().message.find(std::string("--engine-kind ") + found),
+              std::string::npos)
+        << settled.error().message;
+  }
+  EXPECT_TRUE(settle(choice("vllm"), Identity{}).ok()) << "a router may hide what is behind it";
+}
+
+TEST(Inspect, a_release_too_old_for_the_mode_is_refused_with_a_mode_that_it_has) {
+  Identity old;
+  old.kinds = {"vllm"};
+  old.release = "0.11.0";
+  const auto settled = settle(choice("vllm"), old);
+  ASSERT_FALSE(settled.ok());
+  EXPECT_NE(settled.error().message.find("needs vLLM 0.18, found 0.11.0"), std::string::npos)
+      << settled.error().message;
+  EXPECT_NE(settled.error().message.find("--engine-mode completions"), std::string::npos);
+  EXPECT_TRUE(settle(choice("vllm", "completions"), old).ok());
+}
+
+TEST(Inspect, ids_that_are_not_read_and_routes_that_are_missing_are_told_apart) {
+  const auto answer = [](int prompt) {
+    return R"({"choices":[{"index":0,"finish_reason":"length","token_ids":[7],)"
+           R"("logprobs":{"content":[{"token_id":7,"logprob":-1}]}}],)"
+           R"("usage":{"prompt_tokens":)" +
+           std::to_string(prompt) + R"(,"completion_tokens":1}})";
+  };
+  const auto path = "POST " + std::string(find_kind("vllm")->modes[0].route);
+  EXPECT_TRUE(Scene(Pages{{path, answer(23)}}).honours("vllm").ok());
+  const auto deaf = Scene(Pages{{path, answer(9)}}).honours("vllm");
+  EXPECT_EQ(deaf.error().kind, ErrorKind::kUnsupported);
+  EXPECT_NE(deaf.error().message.find("usage.prompt_tokens"), std::string::npos);
+  const auto lacking = Scene(kSglang).honours("vllm");
+  EXPECT_EQ(lacking.error().kind, ErrorKind::kUnsupported);
+  EXPECT_NE(lacking.error().message.find("lacks the route"), std::string::npos);
+  Scene gone(Pages{});
+  gone.port = 1;
+  EXPECT_EQ(gone.honours("vllm").error().kind, ErrorKind::kUnavailable) << "it may come up later";
+}
+
+}  // namespace
+}  // namespace verbatim::engine

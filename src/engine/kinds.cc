@@ -1,0 +1,103 @@
+#include "engine/kinds.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "engine/sglang/engine.h"
+#include "engine/vllm/engine.h"
+
+namespace verbatim::engine {
+namespace {
+
+constexpr std::array kSglangModes = {Mode{"generate", "0.4", sglang::kPath}};
+constexpr std::array kVllmModes = {
+    Mode{vllm::name(vllm::Route::kGenerate), "0.18", vllm::path(vllm::Route::kGenerate)},
+    Mode{vllm::name(vllm::Route::kCompletions), "0.10.2", vllm::path(vllm::Route::kCompletions)}};
+constexpr std::array kKinds = {
+    Kind{"sglang", "SGLang", "sglang", "SGLANG_BASE_URL", kSglangModes, sglang::recognise},
+    Kind{"vllm", "vLLM", "vllm", "VLLM_BASE_URL", kVllmModes, vllm::recognise}};
+
+// The next number of a release, and what is behind it and its dot.
+bool next_number(std::string_view& release, unsigned& number) {
+  const auto [end, error] =
+      std::from_chars(release.data(), release.data() + release.size(), number);
+  if (error != std::errc()) return false;
+  release.remove_prefix(static_cast<std::size_t>(end - release.data()));
+  if (release.starts_with('.')) release.remove_prefix(1);
+  return true;
+}
+
+template <class List>
+std::string words(const List& list) {
+  std::string out;
+  for (const auto& item : list) out.append(out.empty() ? "" : ", ").append(item.name);
+  return out;
+}
+
+template <class EngineT, class Options>
+std::unique_ptr<Engine> made(base::Runtime& runtime, const Choice& choice, Options options) {
+  options.url = server_root(choice.url);
+  options.api_key = choice.api_key;
+  options.vocab_size = choice.vocab_size;
+  return std::make_unique<EngineT>(runtime, options);
+}
+
+}  // namespace
+
+std::span<const Kind> kinds() {
+  return kKinds;
+}
+
+const Kind* find_kind(std::string_view name) {
+  const auto at = std::find_if(kKinds.begin(), kKinds.end(),
+                               [&](const Kind& kind) { return kind.name == name; });
+  return at == kKinds.end() ? nullptr : &*at;
+}
+
+const Mode* find_mode(const Kind& kind, std::string_view name) {
+  if (name.empty()) return kind.modes.data();
+  const auto at = std::find_if(kind.modes.begin(), kind.modes.end(),
+                               [&](const Mode& mode) { return mode.name == name; });
+  return at == kind.modes.end() ? nullptr : &*at;
+}
+
+bool release_has(std::string_view release, std::string_view since) {
+  unsigned have = 0;
+  unsigned need = 0;
+  if (!next_number(release, have)) return true;
+  while (next_number(since, need)) {
+    if (have != need) return have > need;
+    if (!next_number(release, have)) have = 0;
+  }
+  return true;
+}
+
+net::Url server_root(net::Url url) {
+  constexpr std::string_view kVersion = "/v1";
+  if (url.base_path.ends_with(kVersion))
+    url.base_path.resize(url.base_path.size() - kVersion.size());
+  return url;
+}
+
+base::Result<std::unique_ptr<Engine>> make_engine(base::Runtime& runtime, const Choice& choice) {
+  const Kind* kind = find_kind(choice.kind);
+  if (kind == nullptr) {
+    return base::invalid("kind", "found \"" + choice.kind + "\", expected one of " + words(kKinds));
+  }
+  const Mode* mode = find_mode(*kind, choice.mode);
+  if (mode == nullptr) {
+    return base::invalid("mode", "found \"" + choice.mode + "\", expected a mode of " +
+                                     std::string(kind->name) + ": " + words(kind->modes));
+  }
+  if (kind->name == "sglang") {
+    return made<sglang::SglangEngine>(runtime, choice, sglang::Options());
+  }
+  vllm::Options options;
+  if (mode->name == vllm::name(vllm::Route::kCompletions))
+    options.route = vllm::Route::kCompletions;
+  return made<vllm::VllmEngine>(runtime, choice, options);
+}
+
+}  // namespace verbatim::engine

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/runtime.h"
+#include "engine/engine.h"
+#include "engine/http_peer.h"
+#include "engine/trace.h"
+#include "net/url.h"
+
+namespace verbatim::engine {
+
+// A way to drive a kind of engine.
+struct Mode {
+  std::string_view name;
+  std::string_view since;  // first release that has it: "0.18"
+  std::string_view route;
+};
+
+using Recognise = base::Task<std::vector<Trace>> (*)(HttpPeer& peer, base::MonoTime deadline);
+
+// A kind of engine that this build drives by token ids.
+struct Kind {
+  std::string_view name;        // of the kind, in commands and records
+  std::string_view product;     // what people call it
+  std::string_view owner;       // owned_by in its GET /v1/models
+  std::string_view variable;    // environment variable that names such a server
+  std::span<const Mode> modes;  // the first is the default
+  Recognise recognise;          // looks for traces of it, with GETs
+};
+std::span<const Kind> kinds();
+// Null where no kind, or no mode of it, has the name.
+const Kind* find_kind(std::string_view name);
+const Mode* find_mode(const Kind& kind, std::string_view name);
+
+// Whether a release is one of `since` or later: "0.5.18" >= "0.5.9". A release that does not begin
+// with numbers counts as new enough.
+bool release_has(std::string_view release, std::string_view since);
+
+// The server's root: without the /v1 that users put behind base URLs.
+net::Url server_root(net::Url url);
+
+// Which engine to drive, and how.
+struct Choice {
+  std::string kind;  // "auto" for settle() only
+  std::string mode;  // empty: the kind's default
+  net::Url url;      // its server_root() is driven
+  std::string api_key;
+  std::uint64_t vocab_size = 0;
+};
+// Errors: kInvalidRequest, field "kind" or "mode", with the words there are.
+base::Result<std::unique_ptr<Engine>> make_engine(base::Runtime& runtime, const Choice& choice);
+
+}  // namespace verbatim::engine
