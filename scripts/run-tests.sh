@@ -75,9 +75,10 @@ check_parse() {
 serve="$build/verbatim serve --port {port} --engine {engine} --engine-kind {kind} --tokenizer {tokenizer} --chat-template {template} \
   --record-dir {records} --store memory --encoding-policy {policy}"
 check_session() {
-  local stream
-  for stream in cumulative incremental; do
-    "$python" tests/cases/run_session.py --cmd "$serve" --level may --engine-stream "$stream" --expect-fail tests/cases/not-yet.txt tests/cases
+  local way
+  for way in "sglang --engine-stream cumulative" "sglang --engine-stream incremental" "vllm"; do
+    # shellcheck disable=SC2086  # the words of a way are options
+    "$python" tests/cases/run_session.py --cmd "$serve" --level may --kind $way --expect-fail tests/cases/not-yet.txt tests/cases
   done
 }
 check_api() {

@@ -39,5 +39,6 @@ Run add_parse(CLI::App& program);
 Run add_export(CLI::App& program);
 Run add_audit(CLI::App& program);
 Run add_demo(CLI::App& program);
+Run add_doctor(CLI::App& program);
 
 }  // namespace verbatim::cli

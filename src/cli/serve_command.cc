@@ -6,9 +6,10 @@
 #include "api/instance.h"
 #include "base/pause.h"
 #include "cli/command.h"
+#include "cli/engine_options.h"
 #include "cli/model_options.h"
 #include "engine/background.h"
-#include "engine/sglang/engine.h"
+#include "engine/late_engine.h"
 #include "net/asio_network.h"
 #include "net/asio_threads.h"
 #include "store/memory_store.h"
@@ -25,9 +26,7 @@ constexpr base::Duration kDrainTime = std::chrono::seconds(kDrainSeconds);
 
 struct ServeOptions {
   ModelOptions model;
-  std::string engine;
-  std::string engine_kind = "sglang";
-  std::string engine_api_key;
+  EngineOptions engine;
   std::string store = "memory";
   std::string record_dir;
   std::string host = "127.0.0.1";
@@ -50,35 +49,24 @@ struct Part {
   engine::Background learning;
 };
 
-std::unique_ptr<engine::Engine> make_engine(const ServeOptions& options,
-                                            const gateway::Model& model, base::Runtime& runtime,
-                                            const net::Url& url) {
-  engine::sglang::Options engine;
-  engine.url = url;
-  engine.api_key = options.engine_api_key;
-  engine.vocab_size = model.vocab_size;
-  return std::make_unique<engine::sglang::SglangEngine>(runtime, std::move(engine));
-}
-
 enum class Talk { kTell, kQuiet };
 
 // Until the engine has answered once; it may start after the gateway. Each part asks for itself:
 // what an engine says of itself decides how its streams are read.
-Task<void> learn(Part& part, const ServeOptions& options, gateway::Model& model, Talk talk) {
+Task<void> learn(Part& part, const std::string& engine, gateway::Model& model, Talk talk) {
   bool told = talk == Talk::kQuiet;
   while (!part.stop_learning.fired()) {
     const auto probe = co_await part.instance->learn(part.runtime.clock().now() + kProbeTimeout);
     if (probe) {
       if (talk == Talk::kQuiet) co_return;
-      std::fprintf(stderr, "verbatim: engine %s answers%s%s, context %llu tokens\n",
-                   options.engine.c_str(), probe->engine_version.empty() ? "" : ", version ",
-                   probe->engine_version.c_str(),
+      std::fprintf(stderr, "verbatim: engine %s answers%s%s, context %llu tokens\n", engine.c_str(),
+                   probe->engine_version.empty() ? "" : ", version ", probe->engine_version.c_str(),
                    static_cast<unsigned long long>(model.max_model_len.load()));
       co_return;
     }
     if (!told)
       std::fprintf(stderr, "verbatim: engine %s does not answer yet (%s); trying again\n",
-                   options.engine.c_str(), probe.error().message.c_str());
+                   engine.c_str(), probe.error().message.c_str());
     told = true;
     base::Pause pause(part.runtime.executor, kProbeAgain, part.stop_learning);
     (void)co_await pause;
@@ -91,12 +79,20 @@ Task<void> shut_down(Part& part, net::AsioLoop& loop) {
   loop.stop();
 }
 
+// How the engine is driven, and whether it answered already. An engine that may come up later is
+// looked at when it does.
+struct Chosen {
+  engine::Choice choice;
+  bool reached = false;
+};
+
 class Serving {
  public:
-  Serving(const ServeOptions& options, std::shared_ptr<gateway::Model> model, net::Url url)
+  Serving(const ServeOptions& options, std::shared_ptr<gateway::Model> model, Chosen chosen)
       : options_(options),
         model_(std::move(model)),
-        url_(std::move(url)),
+        chosen_(std::move(chosen)),
+        engine_name_(net::host_field(chosen_.choice.url.endpoint) + chosen_.choice.url.base_path),
         loops_(options.threads == 0 ? net::usable_cores() : options.threads) {}
 
   base::Status start() {
@@ -117,18 +113,19 @@ class Serving {
     api::InstanceOptions instance;
     instance.running = &running_;
     for (const auto& part : parts_) {
-      part->instance = std::make_unique<api::Instance>(
-          part->runtime, *model_, make_engine(options_, *model_, part->runtime, url_), store_,
-          recorder_.get(), key, instance);
+      auto engine = make_engine(part->runtime);
+      if (!engine.ok()) return std::move(engine).error();
+      part->instance = std::make_unique<api::Instance>(part->runtime, *model_, std::move(*engine),
+                                                       store_, recorder_.get(), key, instance);
       const auto use =
           parts_.size() == 1 ? base::Network::PortUse::kExclusive : base::Network::PortUse::kShared;
       const auto bound = part->instance->start(options_.host, port, use);
       if (!bound) return cannot_listen(bound.error());
       port = *bound;
     }
-    std::printf("verbatim: serving %s on http://%s:%u (engine %s, %zu threads)\n",
-                model_->name.c_str(), options_.host.c_str(), port, options_.engine.c_str(),
-                parts_.size());
+    std::printf("verbatim: serving %s on http://%s:%u (engine %s, %s, %zu threads)\n",
+                model_->name.c_str(), options_.host.c_str(), port, engine_name_.c_str(),
+                chosen_.choice.kind.c_str(), parts_.size());
     std::fflush(stdout);
     return {};
   }
@@ -138,7 +135,7 @@ class Serving {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       loops_[i].post([this, i] {
         parts_[i]->learning.run(
-            learn(*parts_[i], options_, *model_, i == 0 ? Talk::kTell : Talk::kQuiet));
+            learn(*parts_[i], engine_name_, *model_, i == 0 ? Talk::kTell : Talk::kQuiet));
       });
     }
     loops_[0].on_terminate([this](int) { stop(); });
@@ -146,6 +143,12 @@ class Serving {
   }
 
  private:
+  base::Result<std::unique_ptr<engine::Engine>> make_engine(base::Runtime& runtime) const {
+    if (chosen_.reached) return engine::make_engine(runtime, chosen_.choice);
+    return std::unique_ptr<engine::Engine>(
+        std::make_unique<engine::LateEngine>(runtime, chosen_.choice));
+  }
+
   // Threads share the port among themselves, and the kernel would let another gateway of the same
   // user join in and take half of the requests: only an exclusive listener sees that it is taken.
   base::Status check_port() {
@@ -171,7 +174,8 @@ class Serving {
 
   const ServeOptions& options_;
   std::shared_ptr<gateway::Model> model_;
-  net::Url url_;
+  const Chosen chosen_;
+  const std::string engine_name_;
   std::unique_ptr<base::Files> files_ = base::system_files();
   store::MemoryStore store_;
   gateway::RunningTurns running_;
@@ -182,15 +186,29 @@ class Serving {
   std::unique_ptr<gateway::Recorder> recorder_;
 };
 
+base::Result<Chosen> choose_engine(const engine::Choice& asked) {
+  auto inspected = inspect_engine(asked);
+  if (!inspected.ok()) return std::move(inspected).error();
+  if (!inspected->ids.ok()) {
+    if (inspected->ids.error().kind == base::ErrorKind::kUnsupported) return inspected->ids.error();
+    std::fprintf(stderr, "verbatim: it is not certain yet that the engine reads token ids: %s\n",
+                 inspected->ids.error().message.c_str());
+  }
+  return Chosen{std::move(inspected->choice), inspected->reached};
+}
+
 Exit run(const ServeOptions& options) {
-  auto url = net::parse_url(options.engine);
-  if (!url) return usage("--engine: " + url.error().message + ", such as http://127.0.0.1:30000");
+  auto asked = options.engine.choice(options.host + ":" + std::to_string(options.port));
+  if (!asked.ok()) return usage(asked.error().message);
   const auto files = base::system_files();
   auto model = load_model(*files, options.model);
   if (!model) return fail(model.error(), Exit::kUsage);
   std::fprintf(stderr, "verbatim: model family %s; %s\n", (*model)->renderer->family().name.c_str(),
                (*model)->renderer->describe_classes().c_str());
-  Serving serving(options, std::move(*model), std::move(*url));
+  asked->vocab_size = (*model)->vocab_size;
+  auto chosen = choose_engine(*asked);
+  if (!chosen.ok()) return fail(chosen.error(), Exit::kUsage);
+  Serving serving(options, std::move(*model), std::move(*chosen));
   if (auto status = serving.start(); !status.ok()) return fail(status.error());
   serving.run();
   return Exit::kOk;
@@ -202,17 +220,7 @@ Run add_serve(CLI::App& program) {
   auto* command = program.add_subcommand(
       "serve", "the gateway: agents speak chat to it, it drives the engine by token ids");
   auto options = std::make_shared<ServeOptions>();
-  command->add_option("--engine", options->engine, "URL of the engine")
-      ->required()
-      ->envname("VERBATIM_ENGINE");
-  command->add_option("--engine-kind", options->engine_kind, "what the engine is: sglang")
-      ->check(CLI::IsMember({"sglang"}))
-      ->capture_default_str()
-      ->envname("VERBATIM_ENGINE_KIND");
-  command
-      ->add_option("--engine-api-key", options->engine_api_key,
-                   "bearer token for the engine; the environment is the better place for it")
-      ->envname("VERBATIM_ENGINE_API_KEY");
+  options->engine.add(*command);
   options->model.add_tokenizer(*command);
   options->model.add_template(*command);
   command
@@ -246,7 +254,8 @@ Run add_serve(CLI::App& program) {
       ->envname("VERBATIM_THREADS");
   command->footer(
       "Example: verbatim serve --engine http://127.0.0.1:30000 --tokenizer models/qwen3 "
-      "--record-dir records --port 8080");
+      "--record-dir records --port 8080\n"
+      "`verbatim doctor --engine URL` shows what an engine is and how it would be driven.");
   return [options] { return run(*options); };
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/sim/sim_world.h"
+#include "engine/late_engine.h"
 #include "gtest/gtest.h"
 #include "net/http_server.h"
 
@@ -160,6 +161,54 @@ TEST(Inspect, ids_that_are_not_read_and_routes_that_are_missing_are_told_apart) 
   Scene gone(Pages{});
   gone.port = 1;
   EXPECT_EQ(gone.honours("vllm").error().kind, ErrorKind::kUnavailable) << "it may come up later";
+}
+
+TEST(LateEngine, is_found_by_the_first_probe_that_reaches_it) {
+  Scene scene(kSglang);
+  const std::uint16_t port = scene.port;
+  const bool ended = scene.world.run([](Scene& up, std::uint16_t at) -> Task<void> {
+    Choice asked = choice("auto");
+    asked.url.endpoint.port = 1;
+    LateEngine nowhere(up.world.runtime, asked);
+    auto none = co_await nowhere.probe(up.world.executor.clock().now() + seconds(5));
+    EXPECT_EQ(none.error().kind, ErrorKind::kUnavailable);
+    EXPECT_EQ(nowhere.kind(), "auto");
+    TokenRequest request;
+    auto stream = co_await nowhere.generate(std::move(request));
+    EXPECT_EQ(stream.error().kind, ErrorKind::kUnavailable);
+    co_await nowhere.stop();
+    asked.url.endpoint.port = at;
+    asked.kind = "vllm";
+    LateEngine wrong(up.world.runtime, asked);
+    auto other = co_await wrong.probe(up.world.executor.clock().now() + seconds(5));
+    EXPECT_EQ(other.error().kind, ErrorKind::kUnsupported);
+    co_await wrong.stop();
+    co_await up.server->stop();
+  }(scene, port));
+  EXPECT_TRUE(ended);
+}
+
+TEST(LateEngine, is_the_engine_that_it_found) {
+  auto pages = kVllm;
+  pages["POST " + std::string(find_kind("vllm")->modes[0].route)] =
+      R"({"choices":[{"index":0,"finish_reason":"length","token_ids":[7],)"
+      R"("logprobs":{"content":[{"token_id":7,"logprob":-1}]}}],)"
+      R"("usage":{"prompt_tokens":23,"completion_tokens":1}})";
+  Scene scene(pages);
+  const bool ended = scene.world.run([](Scene& up) -> Task<void> {
+    Choice asked = choice("auto");
+    asked.url.endpoint.port = up.port;
+    LateEngine late(up.world.runtime, asked);
+    auto probe = co_await late.probe(up.world.executor.clock().now() + seconds(5));
+    EXPECT_TRUE(probe.ok());
+    EXPECT_EQ(late.kind(), "vllm");
+    EXPECT_EQ(late.mode(), "generate");
+    auto ready = co_await late.ready(up.world.executor.clock().now() + seconds(5));
+    EXPECT_TRUE(ready.ok());
+    co_await late.stop();
+    co_await up.server->stop();
+  }(scene));
+  EXPECT_TRUE(ended);
 }
 
 }  // namespace

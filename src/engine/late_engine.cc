@@ -1,0 +1,80 @@
+#include "engine/late_engine.h"
+
+#include <utility>
+
+#include "engine/request_fields.h"
+
+namespace verbatim::engine {
+
+using base::ErrorKind;
+using base::MonoTime;
+using base::Result;
+using base::Status;
+using base::Task;
+
+std::string_view LateEngine::kind() const {
+  return found_ ? found_->kind() : choice_.kind;
+}
+
+std::string_view LateEngine::mode() const {
+  return found_ ? found_->mode() : choice_.mode;
+}
+
+bool LateEngine::matches_stop_strings() const {
+  return !found_ || found_->matches_stop_strings();
+}
+
+Status LateEngine::check(const message::Sampling& sampling) const {
+  return found_ ? found_->check(sampling) : check_sampling(sampling, choice_.vocab_size);
+}
+
+Task<Result<std::unique_ptr<TokenStream>>> LateEngine::generate(TokenRequest request) {
+  if (!found_) {
+    co_return base::error(
+        ErrorKind::kUnavailable,
+        "engine " + net::host_field(choice_.url.endpoint) + ": it has not answered yet");
+  }
+  auto stream = co_await found_->generate(std::move(request));
+  co_return std::move(stream);
+}
+
+Task<Status> LateEngine::find(MonoTime deadline) {
+  auto identity = co_await identify(runtime_, choice_, deadline);
+  if (!identity.ok()) co_return std::move(identity).error();
+  auto settled = settle(choice_, *identity);
+  if (!settled.ok()) co_return std::move(settled).error();
+  auto engine = make_engine(runtime_, *settled);
+  if (!engine.ok()) co_return std::move(engine).error();
+  auto ids = co_await honours_ids(**engine, runtime_, deadline);
+  // Another call may have been faster.
+  if (found_ || (!ids.ok() && ids.error().kind == ErrorKind::kUnsupported)) {
+    co_await (*engine)->stop();
+    co_return found_ ? Status() : std::move(ids);
+  }
+  found_ = std::move(*engine);
+  co_return Status();
+}
+
+Task<Result<Probe>> LateEngine::probe(MonoTime deadline) {
+  if (!found_) {
+    auto status = co_await find(deadline);
+    if (!status.ok()) co_return std::move(status).error();
+  }
+  auto probe = co_await found_->probe(deadline);
+  co_return std::move(probe);
+}
+
+Task<Status> LateEngine::ready(MonoTime deadline) {
+  if (!found_) {
+    auto status = co_await find(deadline);
+    if (!status.ok()) co_return status;
+  }
+  auto status = co_await found_->ready(deadline);
+  co_return std::move(status);
+}
+
+Task<void> LateEngine::stop() {
+  if (found_) co_await found_->stop();
+}
+
+}  // namespace verbatim::engine

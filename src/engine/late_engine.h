@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "base/runtime.h"
+#include "engine/inspect.h"
+
+namespace verbatim::engine {
+
+// An engine that did not answer yet when it was chosen. The first probe() or ready() that reaches
+// it finds out what it is (see identify, settle, honours_ids) and makes the engine that is driven
+// from then on; until then generate() fails with kUnavailable. An engine that can't be driven as
+// chosen is never driven: each probe() tells why. Life: see Engine.
+class LateEngine final : public Engine {
+ public:
+  LateEngine(base::Runtime& runtime, Choice choice)
+      : runtime_(runtime), choice_(std::move(choice)) {}
+
+  [[nodiscard]] std::string_view kind() const override;
+  [[nodiscard]] std::string_view mode() const override;
+  [[nodiscard]] bool matches_stop_strings() const override;
+  [[nodiscard]] base::Status check(const message::Sampling& sampling) const override;
+  base::Task<base::Result<std::unique_ptr<TokenStream>>> generate(TokenRequest request) override;
+  base::Task<base::Result<Probe>> probe(base::MonoTime deadline) override;
+  base::Task<base::Status> ready(base::MonoTime deadline) override;
+  base::Task<void> stop() override;
+
+ private:
+  base::Task<base::Status> find(base::MonoTime deadline);
+
+  base::Runtime& runtime_;
+  const Choice choice_;
+  std::unique_ptr<Engine> found_;
+};
+
+}  // namespace verbatim::engine
