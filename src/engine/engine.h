@@ -13,12 +13,14 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "base/token.h"
+#include "message/message.h"
 #include "message/sampling.h"
 
 namespace verbatim::engine {
 
 using base::TokenId;
 using base::TokenIds;
+using TokenIdSpan = std::span<const TokenId>;
 
 // A request by token ids.
 struct TokenRequest {
@@ -30,7 +32,10 @@ struct TokenRequest {
   // nothing is copied.
   std::vector<std::span<const TokenId>> prompt;
   message::Sampling sampling;
-  std::uint64_t max_new_tokens = 0;     // always sent; > 0
+  std::uint64_t max_new_tokens = 0;  // always sent; > 0
+  // The client's chat request, JSON as it came; empty: there is none. For kinds whose engine reads
+  // it beside the ids. Must live until the stream ends.
+  std::string_view chat;
   std::vector<TokenId> stop_token_ids;  // close ids of the family and the client's
   std::string routing_key;              // session or root: for routers that pin
   base::MonoTime deadline = base::kNever;
@@ -56,6 +61,9 @@ struct TokenChunk {
   TokenIds ids;
   std::vector<double> logprobs;
   std::vector<std::vector<TopLogprob>> top_logprobs;  // empty, or one per id
+  // What the engine's own parser read out of all ids, where it has one: in place of ours. Text of
+  // reasoning and answer, names and arguments of calls.
+  std::optional<message::Message> parsed;
 };
 
 // How the engine says the generation ended.
@@ -72,6 +80,13 @@ struct WeightSpan {
   std::uint64_t begin = 0;  // first completion id sampled with this version
 };
 
+// How an engine's own rendering of the chat request compares with the prompt it was sent.
+struct RenderSkew {
+  std::uint64_t rendered = 0;  // ids the engine made
+  std::uint64_t sent = 0;      // ids it was sent
+  std::uint64_t common = 0;    // of both, from the front
+};
+
 // The end of a generation: proved against what was sent (docs/design.md 5, last point).
 struct TokenEnd {
   EngineFinish finish;
@@ -82,6 +97,7 @@ struct TokenEnd {
   // Where the engine says the logprobs again and better at the end: all of them, in place of those
   // of the chunks.
   std::optional<std::vector<double>> exact_logprobs;
+  std::optional<RenderSkew> skew;  // of kinds that render
 };
 
 // A running generation. One owner, one executor. Destroying it before the end aborts the

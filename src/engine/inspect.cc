@@ -140,7 +140,10 @@ Result<Choice> settle(Choice choice, const Identity& identity) {
 }
 
 Task<Status> honours_ids(Engine& engine, base::Runtime& runtime, base::MonoTime deadline) {
-  auto status = co_await sample_one(engine, runtime, deadline);
+  std::string model;
+  auto probe = co_await engine.probe(deadline);
+  if (probe.ok() && probe->models.size() == 1) model = probe->models[0].id;
+  auto status = co_await sample_one(engine, runtime, deadline, std::move(model));
   if (status.ok()) co_return Status();
   base::Error error = std::move(status).error();
   const std::string how =

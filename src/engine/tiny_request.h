@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "base/runtime.h"
 #include "engine/engine.h"
 
@@ -8,7 +10,8 @@ namespace verbatim::engine {
 // Samples one token behind a prompt of a few ids and proves the answer as every answer is proved:
 // an engine that does not read ids, or counts others, fails with kEngine; one that lacks the route
 // with the answer it gave. Asks for what the smallest vocabulary has.
-base::Task<base::Status> sample_one(Engine& engine, base::Runtime& runtime,
-                                    base::MonoTime deadline);
+// `model` is what the server calls its model; empty: not known.
+base::Task<base::Status> sample_one(Engine& engine, base::Runtime& runtime, base::MonoTime deadline,
+                                    std::string model = "");
 
 }  // namespace verbatim::engine

@@ -123,6 +123,7 @@ base::Result<TurnRequest> ChatEndpoint::turn_of(const net::Request& http,
   if (auto status = read_id_header(http.headers, "x-thread-id", turn.thread_id); !status.ok())
     return status.error();
   if (turn.request_id.empty()) turn.request_id = "req_" + base::new_base62_id(runtime_.random, 24);
+  turn.chat = http.body;
   turn.messages = std::move(request.messages);
   turn.wants_tools = request.wants_tools();
   turn.tools = std::move(request.tools);

@@ -27,6 +27,8 @@ struct TurnRequest {
   std::string request_id;
   std::string thread_id;
   std::string completion_id;
+  std::string_view
+      chat;  // the request as it came, for engines that read it; lives as long as the turn
 };
 
 // What will be done for a request: decided before anything is sent or changed.

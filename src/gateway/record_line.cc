@@ -56,6 +56,20 @@ void write_place(Writer& w, const Turn& turn) {
       .end_object();
 }
 
+// Null where the engine did not render. Observed only: the ids of a turn are never the engine's.
+void write_skew(json::Writer& w, const Turn& turn) {
+  w.key("render_skew");
+  if (!turn.render_skew) {
+    w.null();
+    return;
+  }
+  const auto& skew = *turn.render_skew;
+  const bool equal = skew.common == skew.sent && skew.common == skew.rendered;
+  w.begin_object().field("equal", equal).key("first_divergence");
+  equal ? w.null() : w.unsigned_integer(skew.common);
+  w.field("rendered_tokens", skew.rendered).end_object();
+}
+
 void write_weights(Writer& w, const Turn& turn) {
   w.key("weight_version");
   turn.weight_versions.empty() ? w.null() : w.string(turn.weight_versions.back().version);
@@ -117,10 +131,8 @@ std::string record_line(const trajectory::TurnPtr& turn, const RecordPlace& plac
   write_ids(w, "completion_token_ids", turn->completion);
   write_logprobs(w, "completion_logprobs", turn->logprobs);
   w.key("assistant_message").raw(assistant_message_json(turn->answer));
-  w.field("finish_reason", message::name(turn->finish))
-      .field("prefix_stable", place.prefix_stable)
-      .key("render_skew")
-      .null();
+  w.field("finish_reason", message::name(turn->finish)).field("prefix_stable", place.prefix_stable);
+  write_skew(w, *turn);
   write_place(w, *turn);
   w.key("spans");
   write_spans(w, turn->spans);

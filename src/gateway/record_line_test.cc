@@ -79,6 +79,20 @@ TEST(RecordLine, every_field_of_the_format_is_there) {
   EXPECT_EQ(at(line, {"render_skew"}), "null");
 }
 
+TEST(RecordLine, how_an_engine_would_have_rendered_is_noted) {
+  const auto skew = [](engine::RenderSkew seen) {
+    Scene scene;
+    auto said = testing::FakeEngine::says(encoded("s<|im_end|>"));
+    said.skew = seen;
+    scene.engine.scripts.push_back(std::move(said));
+    return at(record_line(scene.turn(Scene::request({user("hello")})).value(), {}),
+              {"render_skew"});
+  };
+  EXPECT_EQ(skew({9, 9, 9}), R"({"equal":true,"first_divergence":null,"rendered_tokens":9})");
+  EXPECT_EQ(skew({8, 9, 5}), R"({"equal":false,"first_divergence":5,"rendered_tokens":8})");
+  EXPECT_EQ(skew({8, 9, 8}), R"({"equal":false,"first_divergence":8,"rendered_tokens":8})");
+}
+
 TEST(RecordLine, the_fields_beyond_the_format_are_there_too) {
   Scene scene;
   const auto turn = full_turn(scene);

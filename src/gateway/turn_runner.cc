@@ -97,6 +97,7 @@ Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest request, TurnObser
   asked.request_id = base::new_hex_id(runtime_.random);
   asked.model = model_.name;
   asked.prompt = turn.plan.prompt;
+  asked.chat = turn.request.chat;
   asked.sampling = turn.request.sampling;
   asked.max_new_tokens = turn.plan.max_new_tokens;
   asked.stop_token_ids = turn.stop_ids;
@@ -183,11 +184,15 @@ void TurnRunner::take(Running& turn, engine::TokenChunk& chunk, engine::TokenChu
     if (!chunk.top_logprobs.empty()) shown.top_logprobs.push_back(std::move(chunk.top_logprobs[i]));
     turn.stopped_by_id = contains(turn.stop_ids, id);
     turn.stopped = turn.stopped_by_id;
-    if (!turn.finds_stops) continue;
+    if (!turn.finds_stops || chunk.parsed) continue;
     feed_new();
     turn.stopped = turn.stopped || turn.parser.ended();
   }
-  if (!turn.finds_stops) feed_new();
+  if (chunk.parsed) {
+    for (auto& event : message::unfold(*chunk.parsed)) events.push_back(std::move(event));
+  } else if (!turn.finds_stops) {
+    feed_new();
+  }
 }
 
 // The client's own stop ids are in no field, as the family's are not.
@@ -257,6 +262,9 @@ Result<std::unique_ptr<Turn>> TurnRunner::conclude(Running& turn, const engine::
   for (const auto& span : end.weight_versions)
     node->weight_versions.push_back({span.version, span.begin});
   node->cached_tokens = end.cached_tokens;
+  if (end.skew)
+    node->render_skew =
+        trajectory::RenderSkew{end.skew->rendered, end.skew->sent, end.skew->common};
   node->sampling = turn.request.sampling;
   node->max_new_tokens = plan.max_new_tokens;
   node->template_kwargs = std::move(turn.request.template_kwargs);

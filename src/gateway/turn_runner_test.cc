@@ -272,6 +272,27 @@ TEST(TurnRunner, stop_strings_that_the_engine_does_not_match_are_found_here_what
   }
 }
 
+TEST(TurnRunner, a_message_that_the_engine_parsed_stands_in_place_of_ours) {
+  Scene scene;
+  auto said = FakeEngine::says(encoded("<think>\nso\n</think>\n\nfine<|im_end|>"));
+  message::Message parsed;
+  parsed.role = message::Role::kAssistant;
+  parsed.text = "as parsed";
+  parsed.reasoning = "why";
+  parsed.tool_calls = {{"", "f", "{\"a\": 1}"}};
+  said.steps[0].parsed = parsed;
+  const auto ids = said.steps[0].ids;
+  scene.engine.scripts.push_back(std::move(said));
+  const auto turn = scene.turn(hello()).value();
+  EXPECT_EQ(turn->completion, ids) << "the ids are those that were sampled";
+  EXPECT_EQ(turn->answer.text, "as parsed");
+  EXPECT_EQ(turn->answer.reasoning, "why");
+  ASSERT_EQ(turn->answer.tool_calls.size(), 1U);
+  EXPECT_EQ(turn->answer.tool_calls[0].arguments, "{\"a\": 1}");
+  EXPECT_EQ(turn->finish, FinishReason::kToolCalls);
+  EXPECT_EQ(turn->engine_finish, "stop");
+}
+
 TEST(TurnRunner, a_stop_id_in_front_of_a_stop_string_ends_the_turn_by_itself) {
   Scene scene;
   scene.engine.matches_stops = false;

@@ -64,6 +64,20 @@ Folded fold(std::span<const Event> events) {
   return folded;
 }
 
+Events unfold(const Message& message) {
+  Events events;
+  if (message.reasoning) append_reasoning(events, *message.reasoning);
+  append_text(events, message.text);
+  std::uint32_t index = 0;
+  for (const auto& call : message.tool_calls) {
+    events.emplace_back(ToolCallStart{index, call.id, call.name});
+    append_arguments(events, index, call.arguments);
+    events.emplace_back(ToolCallEnd{index});
+    ++index;
+  }
+  return events;
+}
+
 void append_text(Events& out, std::string_view text) {
   append_delta<TextDelta>(out, text);
 }

@@ -37,6 +37,8 @@ struct Folded {
 };
 
 Folded fold(std::span<const Event> events);
+// The events of an assistant message that is whole: reasoning, text, calls.
+Events unfold(const Message& message);
 
 // Appends a delta; grows the last event where it is of the same kind and call. Empty text adds
 // nothing.

@@ -44,5 +44,19 @@ TEST(Append, grows_the_last_event_only_where_it_is_of_the_same_kind_and_call) {
                          TextDelta{"f"}}));
 }
 
+TEST(Fold, a_message_unfolded_and_folded_is_the_same) {
+  Message said;
+  said.role = Role::kAssistant;
+  said.text = "text";
+  said.reasoning = "why";
+  said.tool_calls = {{"a", "f", "{}"}, {"b", "g", "{\"x\": 1}"}};
+  EXPECT_EQ(fold(unfold(said)).to_message(), said);
+  said.tool_calls.clear();
+  said.reasoning.reset();
+  EXPECT_EQ(fold(unfold(said)).to_message(), said);
+  said.text.clear();
+  EXPECT_TRUE(unfold(said).empty());
+}
+
 }  // namespace
 }  // namespace verbatim::message

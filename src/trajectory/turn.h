@@ -52,6 +52,13 @@ struct RootInfo {
   std::vector<message::Tool> tools;
 };
 
+// How an engine's own rendering of the chat compares with the prompt of the turn, in ids.
+struct RenderSkew {
+  std::uint64_t rendered = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t common = 0;  // of both, from the front
+};
+
 // One answered request: a node of the tree. Holds only what it added, so that memory grows with the
 // conversation, not with its square. Immutable once committed; shared between threads.
 struct Turn {
@@ -93,6 +100,7 @@ struct Turn {
   Attach attach;
   std::string engine_kind;
   std::string engine_mode;
+  std::optional<RenderSkew> render_skew;  // where the engine rendered the chat too
   std::string engine_version;
   std::vector<WeightSpan> weight_versions;
   std::optional<std::uint64_t> cached_tokens;

@@ -39,15 +39,19 @@ class VllmEngine final : public Engine {
   base::Task<base::Status> ready(base::MonoTime deadline) override;
   base::Task<void> stop() override { return peer_.stop(); }
 
- private:
+  // Starts the abort call; stop() waits for it.
   void send_abort(std::string request_id, Heard heard);
+  // The one model that the server listed last; empty: none, or several.
+  [[nodiscard]] std::string_view model() const { return model_; }
+
+ private:
   base::Task<void> abort_call(std::string request_id, Heard heard);
 
   HttpPeer peer_;
   const Route route_;
   const std::uint64_t vocab_size_;
   const base::Duration abort_repeat_;
-  std::string model_;  // the one model that the server listed last; empty: none, or several
+  std::string model_;
 };
 
 // Traces of this kind (see Kind): what GETs that only it answers say.

@@ -55,6 +55,7 @@ class FakeStream final : public TokenStream {
     end_.cached_tokens = script_.cached_tokens;
     end_.weight_versions = script_.weights;
     end_.exact_logprobs = script_.exact_logprobs;
+    end_.skew = script_.skew;
     if (cancel != nullptr) client_.emplace(*cancel, [this, cancel] { stop(cancel->reason()); });
     ++engine_.running;
   }
@@ -83,6 +84,7 @@ class FakeStream final : public TokenStream {
     chunk.logprobs = step.logprobs;
     if (chunk.logprobs.empty()) chunk.logprobs.assign(step.ids.size(), -0.5);
     chunk.top_logprobs = step.top_logprobs;
+    chunk.parsed = step.parsed;
     end_.completion_tokens += chunk.ids.size();
     co_return std::optional<TokenChunk>(std::move(chunk));
   }

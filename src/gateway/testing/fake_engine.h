@@ -20,6 +20,7 @@ struct EngineStep {
   std::optional<base::Error> error;  // in place of ids
   bool hang = false;                 // nothing comes until the turn is cancelled
   std::vector<std::vector<engine::TopLogprob>> top_logprobs;
+  std::optional<message::Message> parsed;
 };
 
 // One generation. Behind the last step comes the end.
@@ -32,6 +33,7 @@ struct EngineScript {
   std::vector<engine::WeightSpan> weights;
   std::optional<std::uint64_t> cached_tokens;
   std::optional<std::vector<double>> exact_logprobs;
+  std::optional<engine::RenderSkew> skew;
   std::function<void()> at_end;  // runs when the end is read
 };
 
