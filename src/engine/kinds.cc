@@ -7,20 +7,16 @@
 
 #include "engine/sglang/engine.h"
 #include "engine/vllm/derender_engine.h"
-#include "engine/vllm/derender_wire.h"
 #include "engine/vllm/engine.h"
+#include "engine/vllm/modes.h"
 
 namespace verbatim::engine {
 namespace {
 
 constexpr std::array kSglangModes = {Mode{"generate", "0.4", sglang::kPath}};
-constexpr std::array kVllmModes = {
-    Mode{vllm::name(vllm::Route::kGenerate), "0.18", vllm::path(vllm::Route::kGenerate)},
-    Mode{vllm::name(vllm::Route::kCompletions), "0.10.2", vllm::path(vllm::Route::kCompletions)},
-    Mode{"derender", "0.24", vllm::kDerenderPath}};
 constexpr std::array kKinds = {
     Kind{"sglang", "SGLang", "sglang", "SGLANG_BASE_URL", kSglangModes, sglang::recognise},
-    Kind{"vllm", "vLLM", "vllm", "VLLM_BASE_URL", kVllmModes, vllm::recognise}};
+    Kind{"vllm", "vLLM", "vllm", "VLLM_BASE_URL", vllm::kModes, vllm::recognise}};
 
 // The next number of a release, and what is behind it and its dot.
 bool next_number(std::string_view& release, unsigned& number) {
@@ -98,7 +94,8 @@ base::Result<std::unique_ptr<Engine>> make_engine(base::Runtime& runtime, const 
     return made<sglang::SglangEngine>(runtime, choice, sglang::Options());
   }
   vllm::Options options;
-  if (mode->name == "derender") return made<vllm::DerenderEngine>(runtime, choice, options);
+  if (mode->name == vllm::kDerenderMode)
+    return made<vllm::DerenderEngine>(runtime, choice, options);
   if (mode->name == vllm::name(vllm::Route::kCompletions))
     options.route = vllm::Route::kCompletions;
   return made<vllm::VllmEngine>(runtime, choice, options);

@@ -10,17 +10,11 @@
 #include "base/runtime.h"
 #include "engine/engine.h"
 #include "engine/http_peer.h"
+#include "engine/mode.h"
 #include "engine/trace.h"
 #include "net/url.h"
 
 namespace verbatim::engine {
-
-// A way to drive a kind of engine.
-struct Mode {
-  std::string_view name;
-  std::string_view since;  // first release that has it: "0.18"
-  std::string_view route;
-};
 
 using Recognise = base::Task<std::vector<Trace>> (*)(HttpPeer& peer, base::MonoTime deadline);
 

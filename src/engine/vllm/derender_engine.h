@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "engine/http_peer.h"
 #include "engine/vllm/engine.h"
+#include "engine/vllm/modes.h"
 
 namespace verbatim::engine::vllm {
 
@@ -20,7 +21,7 @@ class DerenderEngine final : public Engine {
   DerenderEngine(base::Runtime& runtime, const Options& options);
 
   [[nodiscard]] std::string_view kind() const override { return "vllm"; }
-  [[nodiscard]] std::string_view mode() const override { return "derender"; }
+  [[nodiscard]] std::string_view mode() const override { return kDerenderMode; }
   [[nodiscard]] base::Status check(const message::Sampling& sampling) const override;
   base::Task<base::Result<std::unique_ptr<TokenStream>>> generate(TokenRequest request) override;
   base::Task<base::Result<Probe>> probe(base::MonoTime deadline) override {

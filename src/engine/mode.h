@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string_view>
+
+namespace verbatim::engine {
+
+// A way to drive a kind of engine.
+struct Mode {
+  std::string_view name;
+  std::string_view since;  // first release that has it: "0.18"
+  std::string_view route;
+};
+
+}  // namespace verbatim::engine
