@@ -17,7 +17,11 @@ constexpr std::array<std::string_view, kFaults> kNames = {"no_output_ids",
                                                           "id_negative",
                                                           "id_string",
                                                           "id_bool",
+                                                          "id_null",
+                                                          "id_huge",
+                                                          "wrong_logprob_id",
                                                           "null_finish",
+                                                          "wrong_index",
                                                           "abort",
                                                           "error_body",
                                                           "html_body",
@@ -26,6 +30,8 @@ constexpr std::array<std::string_view, kFaults> kNames = {"no_output_ids",
                                                           "stall",
                                                           "slow_body",
                                                           "error_event",
+                                                          "extra_event",
+                                                          "comments",
                                                           "http_400",
                                                           "http_429",
                                                           "http_500",
@@ -58,6 +64,10 @@ std::string fault_names(std::string_view line_break) {
     names += name;
   }
   return names;
+}
+
+bool applies(Fault fault, FaceKind face) {
+  return fault != Fault::kWrongIndex || face != FaceKind::kSglang;  // its answers have no index
 }
 
 std::string_view name(Fault fault) {

@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "base/result.h"
+#include "sim/face_kind.h"
 
 namespace verbatim::sim {
 
@@ -26,15 +27,21 @@ enum class Fault : std::uint8_t {
   kIdNegative,
   kIdString,
   kIdBool,
-  kNullFinish,  // no finish reason at the end
-  kAbort,       // 200 with part of the output and finish reason abort
-  kErrorBody,   // 200 with an error as its body
-  kHtmlBody,    // 200 with a page of a proxy
-  kCutStream,   // broken off within the answer
-  kNoDone,      // ended without [DONE]
-  kStall,       // silence from some event on
-  kSlowBody,    // byte by byte, a millisecond apart: still good
-  kErrorEvent,  // an error event in the stream
+  kIdNull,
+  kIdHuge,          // 2^40
+  kWrongLogprobId,  // a logprob names another id than the completion
+  kNullFinish,      // no finish reason at the end
+  kWrongIndex,      // the only choice says it is the second
+  kAbort,           // 200 with part of the output and finish reason abort
+  kErrorBody,       // 200 with an error as its body
+  kHtmlBody,        // 200 with a page of a proxy
+  kCutStream,       // broken off within the answer
+  kNoDone,          // ended without [DONE]
+  kStall,           // silence from some event on
+  kSlowBody,        // byte by byte, a millisecond apart: still good
+  kErrorEvent,      // an error event in the stream
+  kExtraEvent,      // the last event comes twice: still good, where the second brings nothing new
+  kComments,        // keep-alive comments between the events: still good
   kHttp400,
   kHttp429,  // with Retry-After
   kHttp500,
@@ -44,7 +51,10 @@ enum class Fault : std::uint8_t {
   kSplitBytes,   // each byte in a chunk of its own: still good
   kTrimmedStop,  // the stop id is left out: still good
 };
-inline constexpr std::size_t kFaults = 28;
+inline constexpr std::size_t kFaults = 34;
+
+// Whether answers of this face can go wrong in this way. Where not, the fault never fires.
+bool applies(Fault fault, FaceKind face);
 
 std::string_view name(Fault fault);  // "no_output_ids" ...
 std::optional<Fault> fault_named(std::string_view text);

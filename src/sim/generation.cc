@@ -2,15 +2,14 @@
 #include <utility>
 
 #include "base/pause.h"
-#include "json/writer.h"
 #include "net/sse.h"
 #include "sim/sim_impl.h"
 
 namespace verbatim::sim {
 namespace {
 
-constexpr const char* kJson = "application/json";
 constexpr base::Duration kByteTime = std::chrono::milliseconds(1);
+constexpr std::string_view kDied = "the worker has died";
 
 struct Refusal {
   Fault fault;
@@ -24,27 +23,42 @@ constexpr Refusal kRefusals[] = {
     {Fault::kHttp503, 503, "No worker is free."},
 };
 
+net::Headers headers_of(const HttpReply& reply) {
+  net::Headers headers;
+  for (const auto& [field, value] : reply.headers) headers.add(field, value);
+  if (!headers.has("content-type")) headers.add("Content-Type", "application/json");
+  return headers;
+}
+
+std::string comment() {
+  std::string out;
+  net::append_sse_comment(out, "ping");
+  return out;
+}
+
+}  // namespace
+
 std::string sse(std::string_view data) {
   std::string out;
   net::append_sse_data(out, data);
   return out;
 }
 
-}  // namespace
-
-Generation::Generation(SimEngine::Impl& engine, const GenerateCall& call, Plan plan,
-                       Running& running, net::Responder& answer)
+Generation::Generation(SimEngine::Impl& engine, const GenerateCall& call, const Plan& plan,
+                       Answer& content, Running& running, net::Responder& answer)
     : engine_(engine),
       call_(call),
-      plan_(std::move(plan)),
+      plan_(plan),
+      content_(content),
       running_(running),
       answer_(answer),
-      content_(*engine.options.tokenizer, call, plan_.done,
-               {engine.options.streaming, engine.options.seed, engine.options.vocab_size}),
       random_(mix(engine.options.seed + plan_.fault_at + call.prompt.size())) {}
 
-std::string_view Generation::weights() const {
-  return plan_.weight_version ? *plan_.weight_version : engine_.options.weight_version;
+Part Generation::part(std::size_t from, std::size_t to, const Finish* finish) {
+  const std::string& now =
+      plan_.weight_version ? *plan_.weight_version : engine_.options.weight_version;
+  if (weights_.empty() || weights_.back().version != now) weights_.push_back({now, from});
+  return {from, to, finish, weights_};
 }
 
 // g++ 12 miscompiles coroutines that await a Pause made within a condition: it is always a
@@ -74,24 +88,25 @@ base::Task<void> Generation::run() {
   }
 }
 
+base::Task<void> Generation::send(const HttpReply& reply) {
+  const net::Headers headers = headers_of(reply);
+  (void)co_await answer_.send(reply.status, headers, reply.body);
+}
+
 // An answer that is no completion at all.
 base::Task<bool> Generation::answered_otherwise() {
   if (plan_.http) {
-    net::Headers headers;
-    for (const auto& [field, value] : plan_.http->headers) headers.add(field, value);
-    if (!headers.has("content-type")) headers.add("Content-Type", kJson);
-    (void)co_await answer_.send(plan_.http->status, headers, plan_.http->body);
+    co_await send(*plan_.http);
     co_return true;
   }
   if (!plan_.fault) co_return false;
   for (const auto& refusal : kRefusals) {
     if (refusal.fault != *plan_.fault) continue;
     fired();
-    net::Headers headers;
-    headers.add("Content-Type", kJson).add("X-Request-Id", "sim-" + call_.rid);
-    if (refusal.status == 429) headers.add("Retry-After", "3");
-    const std::string body = error_json(refusal.message);
-    (void)co_await answer_.send(refusal.status, headers, body);
+    HttpReply reply = content_.refusal(refusal.status, refusal.message);
+    reply.headers.emplace_back("X-Request-Id", "sim-" + call_.rid);
+    if (refusal.status == 429) reply.headers.emplace_back("Retry-After", "3");
+    co_await send(reply);
     co_return true;
   }
   const bool closed = has(Fault::kClosed), html = has(Fault::kHtmlBody);
@@ -102,8 +117,9 @@ base::Task<bool> Generation::answered_otherwise() {
   } else if (html) {
     (void)co_await answer_.send(200, "text/html", "<html><body>Welcome to the proxy</body></html>");
   } else {
-    const std::string body = error_json("the worker has died");
-    (void)co_await answer_.send(200, kJson, body);
+    HttpReply reply = content_.refusal(500, kDied);
+    reply.status = 200;
+    co_await send(reply);
   }
   co_return true;
 }
@@ -126,6 +142,8 @@ bool Generation::strikes(Fault fault, std::size_t next_end) const {
 
 std::size_t Generation::event_size(std::size_t left) {
   const std::size_t number = events_++;
+  if (call_.stream_interval > 0)
+    return std::min<std::size_t>(left, number == 0 ? 1 : call_.stream_interval);
   const std::size_t wanted =
       number < plan_.events.size()
           ? plan_.events[number]
@@ -146,43 +164,49 @@ base::Task<base::Status> Generation::put(std::string_view bytes) {
   co_return base::Status();
 }
 
+base::Task<bool> Generation::struck(std::size_t at, std::size_t end_at) {
+  const bool stalls = strikes(Fault::kStall, end_at), cut = strikes(Fault::kCutStream, end_at);
+  const bool aborts = strikes(Fault::kAbort, end_at), fails = strikes(Fault::kErrorEvent, end_at);
+  if (!stalls && !cut && !aborts && !fails) co_return false;
+  fired();
+  if (aborts) {
+    co_await end_aborted(at);
+    co_return true;
+  }
+  if (fails) {
+    const std::string event = content_.error_event(500, kDied);
+    if ((co_await put(event)).ok()) co_await end();
+    co_return true;
+  }
+  if (at == 0) (void)co_await answer_.flush_head();
+  if (cut) {
+    answer_.fail();
+    co_return true;
+  }
+  co_await until_stopped();
+  if (running_.by_id) co_await end_aborted(at);
+  co_return true;
+}
+
 base::Task<void> Generation::stream() {
-  (void)answer_.begin_stream(200, "text/event-stream; charset=utf-8");
-  if (has(Fault::kSplitBytes) || has(Fault::kSlowBody)) fired();
+  (void)answer_.begin_stream(200, content_.stream_type());
+  if (has(Fault::kSplitBytes) || has(Fault::kSlowBody) || has(Fault::kComments) ||
+      has(Fault::kExtraEvent))
+    fired();
   std::size_t at = 0;
   do {
     const std::size_t n = event_size(content_.size() - at);
     const bool on = co_await pause(plan_.token_delay * n);
     if (!on) break;
-    if (strikes(Fault::kStall, at + n)) {
-      fired();
-      if (at == 0) (void)co_await answer_.flush_head();
-      co_await until_stopped();
-      break;
-    }
-    if (strikes(Fault::kCutStream, at + n)) {
-      fired();
-      if (at == 0) (void)co_await answer_.flush_head();
-      answer_.fail();
-      co_return;
-    }
-    if (strikes(Fault::kAbort, at + n)) {
-      fired();
-      co_await end_aborted(at);
-      co_return;
-    }
-    if (strikes(Fault::kErrorEvent, at + n)) {
-      fired();
-      const std::string event = sse(error_json("the worker has died"));
-      if ((co_await put(event)).ok()) co_await end();
-      co_return;
-    }
+    if (co_await struck(at, at + n)) co_return;
     const bool last = at + n == content_.size();
-    const std::string event =
-        sse(content_.event(at, at + n, last ? &content_.finish() : nullptr, weights()));
+    std::string events = has(Fault::kComments) ? comment() : std::string();
+    events += content_.events(part(at, at + n, last ? &content_.finish() : nullptr));
+    if (last && has(Fault::kExtraEvent))
+      events += content_.events(part(at + n, at + n, &content_.finish()));
     note_sent(at + n, last);
-    if (!(co_await put(event)).ok()) co_return;
-    engine_.stats.completion_tokens += n;
+    if (!(co_await put(events)).ok()) co_return;
+    engine_.stats.completion_tokens += n * call_.samples;
     at += n;
   } while (at < content_.size());
   if (running_.stop.fired()) {
@@ -190,6 +214,8 @@ base::Task<void> Generation::stream() {
     co_return;
   }
   ++engine_.stats.finished;
+  const std::string closing = content_.closing_events();
+  if (!closing.empty() && !(co_await put(closing)).ok()) co_return;
   co_await end();
 }
 
@@ -208,25 +234,27 @@ base::Task<void> Generation::end() {
 // The end of an answer whose first `at` ids are out when the engine gives it up.
 base::Task<void> Generation::end_aborted(std::size_t at) {
   const Finish aborted{"abort", {}, {}};
-  const std::string event = content_.event(call_.stream ? at : 0, at, &aborted, weights());
   if (!call_.stream) {
-    (void)co_await answer_.send(200, kJson, event);
+    const HttpReply reply = content_.whole_aborted(part(0, at, &aborted));
+    co_await send(reply);
     co_return;
   }
-  if (!answer_.begun()) (void)answer_.begin_stream(200, "text/event-stream; charset=utf-8");
-  const std::string framed = sse(event);
-  if ((co_await put(framed)).ok()) co_await end();
+  if (!answer_.begun()) (void)answer_.begin_stream(200, content_.stream_type());
+  const std::string events = content_.aborted_events(part(at, at, &aborted));
+  if (events.empty() || (co_await put(events)).ok()) co_await end();
 }
 
 base::Task<void> Generation::whole() {
   if (has(Fault::kErrorEvent)) {
     fired();
-    const std::string body = error_json("the worker has died");
-    (void)co_await answer_.send(200, kJson, body);
+    HttpReply reply = content_.refusal(500, kDied);
+    reply.status = 200;
+    co_await send(reply);
     co_return;
   }
   for (std::size_t at = 0; at < content_.size(); ++at) {
     bool goes_on = co_await pause(plan_.token_delay);
+    (void)part(at, at, nullptr);
     if (goes_on && strikes(Fault::kStall, at + 1)) {
       fired();
       co_await until_stopped();
@@ -238,27 +266,23 @@ base::Task<void> Generation::whole() {
     if (aborts || running_.by_id) co_await end_aborted(at);
     co_return;
   }
-  std::string body = content_.event(0, content_.size(), &content_.finish(), weights());
-  if (call_.samples > 1) {
-    std::string list = "[" + body;
-    for (std::uint64_t i = 1; i < call_.samples; ++i) list.append(",").append(body);
-    body = list + "]";
-  }
+  HttpReply reply = content_.whole(part(0, content_.size(), &content_.finish()));
   engine_.stats.completion_tokens += content_.size() * call_.samples;
-  co_await put_whole(std::move(body));
+  co_await put_whole(std::move(reply));
 }
 
-base::Task<void> Generation::put_whole(std::string body) {
+base::Task<void> Generation::put_whole(HttpReply reply) {
   const bool cut = has(Fault::kCutStream);
+  const net::Headers headers = headers_of(reply);
   if (!cut && !has(Fault::kSplitBytes) && !has(Fault::kSlowBody)) {
     note_sent(content_.size(), true);
-    if ((co_await answer_.send(200, kJson, body)).ok()) ++engine_.stats.finished;
+    if ((co_await answer_.send(reply.status, headers, reply.body)).ok()) ++engine_.stats.finished;
     co_return;
   }
   fired();
-  (void)answer_.begin_stream(200, kJson);
-  if (cut) body.resize(body.size() / 2);
-  if (!(co_await put(body)).ok()) co_return;
+  (void)answer_.begin_stream(reply.status, headers);
+  if (cut) reply.body.resize(reply.body.size() / 2);
+  if (!(co_await put(reply.body)).ok()) co_return;
   if (cut) {
     answer_.fail();
     co_return;

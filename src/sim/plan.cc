@@ -14,24 +14,14 @@ std::string_view last_part(std::string_view text) {
 
 }  // namespace
 
-std::string SimEngine::Impl::why_refused(const GenerateCall& call) const {
-  if (call.samples > 1 && call.stream) return "n > 1 is not simulated for streams";
-  const auto limit = std::to_string(options.max_model_len);
-  if (call.prompt.size() >= options.max_model_len) {
-    return "The input (" + std::to_string(call.prompt.size()) +
-           " tokens) is longer than the model's context length (" + limit + " tokens).";
-  }
-  if (call.prompt.size() + call.limits.max_new_tokens > options.max_model_len) {
-    return "Requested token count exceeds the model's maximum context length of " + limit +
-           " tokens: " + std::to_string(call.prompt.size()) + " of the prompt and " +
-           std::to_string(call.limits.max_new_tokens) + " of the completion.";
-  }
-  return {};
+std::optional<TokenId> SimEngine::Impl::stop_id() const {
+  if (options.stop_id) return options.stop_id;
+  const auto* token = options.tokenizer->added("<|im_end|>");
+  return token == nullptr ? std::nullopt : std::optional(token->id);
 }
 
 std::optional<TokenId> SimEngine::Impl::stop_id(const GenerateCall& call) const {
-  if (options.stop_id) return options.stop_id;
-  if (const auto* token = options.tokenizer->added("<|im_end|>")) return token->id;
+  if (const auto own = stop_id()) return own;
   if (!call.limits.stop_ids.empty()) return call.limits.stop_ids.front();
   return std::nullopt;
 }
@@ -46,7 +36,8 @@ TokenIds SimEngine::Impl::sampled(std::string_view text, const GenerateCall& cal
 
 void SimEngine::Impl::complete(const TokenIds& planned, const GenerateCall& call, Plan& plan) {
   Limits limits = call.limits;
-  if (const auto stop = stop_id(call)) limits.stop_ids.push_back(*stop);
+  const auto stop = stop_id(call);
+  if (stop && !call.ignores_stop_id) limits.stop_ids.push_back(*stop);
   plan.done = sample_within(*options.tokenizer, planned, limits);
 }
 
@@ -71,6 +62,7 @@ void SimEngine::Impl::plan_reply(const Reply& reply, const GenerateCall& call, b
 }
 
 Plan SimEngine::Impl::plan(const GenerateCall& call) {
+  stats.prompt_tokens += call.prompt.size();
   base::SeededRandom random(
       mix(options.seed ^
           mix(call.seed ? static_cast<std::uint64_t>(*call.seed) : stats.requests + 0x5151)));
@@ -102,6 +94,7 @@ Plan SimEngine::Impl::plan(const GenerateCall& call) {
   for (std::size_t i = plan.done.logprobs.size(); i < plan.done.ids.size(); ++i)
     plan.done.logprobs.push_back(logprob(options.seed, i, plan.done.ids[i]));
   plan.fault_at = plan.done.ids.empty() ? 0 : random.below(plan.done.ids.size());
+  if (plan.fault && !applies(*plan.fault, options.face)) plan.fault.reset();
   if (options.on_planned) options.on_planned(call, plan.done, plan.fault);
   return plan;
 }

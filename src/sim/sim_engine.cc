@@ -2,16 +2,15 @@
 
 #include <utility>
 
-#include "json/value.h"
 #include "json/writer.h"
+#include "sim/face.h"
+#include "sim/sglang/face.h"
 #include "sim/sim_impl.h"
 
 namespace verbatim::sim {
 namespace {
 
 using base::Task;
-
-constexpr const char* kJson = "application/json";
 
 // Ends the entry of a request in the list of running ones, however its task ends.
 class Registered {
@@ -35,19 +34,21 @@ class Registered {
 
 SimOptions completed(SimOptions options) {
   if (options.vocab_size == 0) options.vocab_size = options.tokenizer->vocab_size();
+  if (options.profile.empty()) options.profile = default_profile(options.face);
   return options;
 }
 
-}  // namespace
-
-std::optional<Face> face_named(std::string_view text) {
-  return text == "sglang" ? std::optional(Face::kSglang) : std::nullopt;
+std::unique_ptr<Face> make_face(SimEngine::Impl& engine) {
+  return sglang::make_face(engine);
 }
+
+}  // namespace
 
 SimEngine::Impl::Impl(base::Runtime& of, SimOptions given)
     : runtime(of),
       options(completed(std::move(given))),
       sampler(*options.tokenizer),
+      face(make_face(*this)),
       server(
           of,
           [this](const net::Request& request, net::Responder& answer, base::CancelSignal& gone) {
@@ -55,42 +56,50 @@ SimEngine::Impl::Impl(base::Runtime& of, SimOptions given)
           },
           options.server) {}
 
+SimEngine::Impl::~Impl() = default;
+
 Task<void> SimEngine::Impl::handle(const net::Request& request, net::Responder& answer,
                                    base::CancelSignal& gone) {
-  const bool post = request.method == "POST" || request.method == "PUT";
-  if (post && request.path == "/generate") return handle_generate(request, answer, gone);
-  if (post && request.path == "/abort_request") return handle_abort(request, answer);
-  if (post && request.path == "/update_weight_version") return handle_weights(request, answer);
-  return handle_get(request, answer);
+  if (request.path != "/sim/stats") return face->handle(request, answer, gone);
+  return send_stats(answer);
 }
 
-Task<void> SimEngine::Impl::handle_generate(const net::Request& request, net::Responder& answer,
-                                            base::CancelSignal& gone) {
-  ++stats.requests;
-  const auto call = read_generate(request.body, options.vocab_size);
-  const std::string refusal = call.ok() ? why_refused(*call) : call.error().message;
-  if (!refusal.empty()) {
-    ++stats.refused;
-    const std::string body = error_json(refusal);
-    (void)co_await answer.send(400, kJson, body);
-    co_return;
-  }
-  stats.prompt_tokens += call->prompt.size();
-  Registered entry(*this, call->rid);
+Task<void> SimEngine::Impl::send_stats(net::Responder& answer) {
+  const std::string body = stats_json();
+  (void)co_await answer.send(200, "application/json", body);
+}
+
+Task<void> SimEngine::Impl::answer(const GenerateCall& call, const Plan& plan, Answer& content,
+                                   net::Responder& responder, base::CancelSignal& gone) {
+  Registered entry(*this, call.rid);
   Running& self = entry.running();
   const base::CancelHook hook(gone, [this, &self] {
     if (self.stop.fired()) return;
     ++stats.aborted_by_close;
     self.stop.fire("the client hung up");
   });
-  Plan planned = plan(*call);
-  self.log = log(*call, planned);
-  Generation generation(*this, *call, std::move(planned), self, answer);
+  self.log = log(call, plan);
+  Generation generation(*this, call, plan, content, self, responder);
   co_await generation.run();
   if (self.log == nullptr) co_return;
   self.log->stopped = self.stop.fired();
   self.log->ended = true;
   self.log->end = runtime.clock().now();
+}
+
+std::string SimEngine::Impl::hex(std::size_t digits) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < digits; ++i, bits >>= 4) {
+    if (i % 16 == 0) bits = mix(options.seed ^ mix(++drawn_));
+    text += kDigits[bits & 15];
+  }
+  return text;
+}
+
+std::int64_t SimEngine::Impl::unix_time() const {
+  return runtime.clock().wall_ms() / 1000;
 }
 
 Served* SimEngine::Impl::log(const GenerateCall& call, const Plan& plan) {
@@ -107,95 +116,14 @@ Served* SimEngine::Impl::log(const GenerateCall& call, const Plan& plan) {
   return &entry;
 }
 
-void SimEngine::Impl::abort(std::string_view rid_prefix) {
+void SimEngine::Impl::abort(std::string_view rid, RidMatch match) {
   for (Running& each : running) {
-    if (each.stop.fired() || !each.rid.starts_with(rid_prefix)) continue;
+    const bool meant = match == RidMatch::kPrefix ? each.rid.starts_with(rid) : each.rid == rid;
+    if (each.stop.fired() || !meant) continue;
     ++stats.aborted_by_id;
     each.by_id = true;
     each.stop.fire("aborted by request");
   }
-}
-
-Task<void> SimEngine::Impl::handle_abort(const net::Request& request, net::Responder& answer) {
-  ++stats.abort_calls;
-  const auto call = read_abort(request.body);
-  if (!call.ok()) {
-    const std::string body = error_json(call.error().message);
-    (void)co_await answer.send(400, kJson, body);
-    co_return;
-  }
-  abort(call->all ? std::string_view() : std::string_view(call->rid));
-  (void)co_await answer.send(200, "text/plain", "");
-}
-
-Task<void> SimEngine::Impl::handle_weights(const net::Request& request, net::Responder& answer) {
-  const auto body = json::Document::parse(std::string(request.body));
-  const auto version =
-      body.ok() && body->root().is_object() ? body->root().get("new_version") : std::nullopt;
-  if (!version || !version->is_string()) {
-    const std::string error = error_json("new_version: expected a string");
-    (void)co_await answer.send(400, kJson, error);
-    co_return;
-  }
-  const auto aborts = body->root().get("abort_all_requests");
-  if (!aborts || !aborts->is_bool() || aborts->boolean()) abort("");
-  options.weight_version = version->string();
-  json::Writer w;
-  w.begin_object().field("success", true).field("message", "updated");
-  w.field("new_version", options.weight_version).end_object();
-  (void)co_await answer.send(200, kJson, w.text());
-}
-
-Task<void> SimEngine::Impl::handle_get(const net::Request& request, net::Responder& answer) {
-  const auto path = request.path;
-  int status = 200;
-  std::string body;
-  std::string_view type = kJson;
-  if (path == "/health" || path == "/health_generate") {
-    status = healthy ? 200 : 503;
-  } else if (path == "/v1/models") {
-    body = models_json();
-  } else if (path == "/model_info" || path == "/get_model_info") {
-    body = model_info_json();
-  } else if (path == "/server_info" || path == "/get_server_info") {
-    body = server_info_json();
-  } else if (path == "/sim/stats") {
-    body = stats_json();
-  } else if (path == "/flush_cache") {
-    status = running.empty() ? 200 : 400;
-    body = running.empty() ? "Cache flushed.\n" : "Requests are running.\n";
-    type = "text/plain";
-  } else {
-    status = 404;
-    body = R"({"detail":"Not Found"})";
-  }
-  (void)co_await answer.send(status, type, body);
-}
-
-std::string SimEngine::Impl::models_json() const {
-  json::Writer w;
-  w.begin_object().field("object", "list").key("data").begin_array().begin_object();
-  w.field("id", options.model).field("object", "model").field("created", 0);
-  w.field("owned_by", "sglang").field("root", options.model);
-  w.field("max_model_len", options.max_model_len).end_object().end_array().end_object();
-  return w.take();
-}
-
-std::string SimEngine::Impl::model_info_json() const {
-  json::Writer w;
-  w.begin_object().field("model_path", options.model).field("tokenizer_path", options.model);
-  w.field("is_generation", true).field("weight_version", options.weight_version).end_object();
-  return w.take();
-}
-
-std::string SimEngine::Impl::server_info_json() const {
-  const bool incremental = options.streaming != Streaming::kCumulative;
-  json::Writer w;
-  w.begin_object().field("model_path", options.model).field("version", "0.5.16");
-  w.field("context_length", options.max_model_len);
-  w.field("max_req_input_len", options.max_model_len - 1);
-  w.field("incremental_streaming_output", incremental).end_object();
-  return w.take();
 }
 
 std::string SimEngine::Impl::stats_json() const {

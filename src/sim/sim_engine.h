@@ -10,20 +10,22 @@
 #include "base/runtime.h"
 #include "net/http_server.h"
 #include "sim/behaviour.h"
+#include "sim/call.h"
+#include "sim/face_kind.h"
 #include "sim/faults.h"
 #include "sim/sampler.h"
 #include "sim/script.h"
-#include "sim/sglang_face.h"
+#include "sim/streaming.h"
 #include "tokenizer/tokenizer.h"
 
 namespace verbatim::sim {
 
-// Which engine's wire is spoken.
-enum class Face { kSglang };
-std::optional<Face> face_named(std::string_view text);  // "sglang"
-
 struct SimOptions {
-  Face face = Face::kSglang;
+  FaceKind face = FaceKind::kSglang;
+  std::string profile;  // the release that is played; empty: the face's default. See face_kind.h
+  // vLLM: started with --enable-scale-out; Dynamo: with its generate route on. Without, 404.
+  bool token_routes = true;
+  bool nvext = true;  // Dynamo: false drops every extension without a word
   std::shared_ptr<const tokenizer::Tokenizer> tokenizer;
   std::uint64_t vocab_size = 0;  // of the model; 0: the tokenizer's
   std::string model = "sim";
@@ -38,10 +40,10 @@ struct SimOptions {
   Behaviour behaviour = Behaviour::kCallFirstToolThenAnswer;
   std::string fixed_text = "All is well.";
   std::uint64_t seed = 1;
-  Streaming streaming = Streaming::kCumulative;
-  std::size_t ids_per_event = 1;  // at most; drawn for each event
-  base::Duration delay{0};        // before the first id
-  base::Duration token_delay{0};  // for each id
+  Streaming streaming = Streaming::kCumulative;  // SGLang
+  std::size_t ids_per_event = 1;                 // at most; drawn for each event
+  base::Duration delay{0};                       // before the first id
+  base::Duration token_delay{0};                 // for each id
   FaultRates faults;
   bool keeps_log = false;  // of all it served, see served()
   net::ServerOptions server{.name = "uvicorn"};
@@ -49,10 +51,10 @@ struct SimOptions {
   std::function<void(const GenerateCall&, const Completion&, std::optional<Fault>)> on_planned;
 };
 
-// What became of one POST /generate: the truth that records are compared with.
+// What became of one request for a completion: the truth that records are compared with.
 struct Served {
   std::string rid;
-  std::optional<std::int64_t> seed;  // sampling_seed of the request
+  std::optional<std::int64_t> seed;  // of the request
   TokenIds prompt;
   TokenIds ids;                  // sampled; the first `sent` of them were put into the answer
   std::vector<double> logprobs;  // one per id
@@ -68,11 +70,11 @@ struct Served {
 };
 
 struct SimStats {
-  std::uint64_t requests = 0;  // POST /generate
+  std::uint64_t requests = 0;  // for completions
   std::uint64_t running = 0;
   std::uint64_t finished = 0;          // answered whole, as far as the engine knows
   std::uint64_t refused = 0;           // 400 for a bad or too long request
-  std::uint64_t abort_calls = 0;       // POST /abort_request
+  std::uint64_t abort_calls = 0;       // aborts by id that were asked for
   std::uint64_t aborted_by_id = 0;     // requests that such a call ended
   std::uint64_t aborted_by_close = 0;  // requests whose client hung up
   std::uint64_t prompt_tokens = 0;
@@ -83,6 +85,7 @@ struct SimStats {
 // An inference engine without a model: speaks the wire of a real one, samples ids that are
 // deliberately not the canonical encoding of their text, can be scripted, slowed down and broken.
 // Everything it draws comes from its seed and the order of its requests. Serves GET /sim/stats.
+// Which wire: see face_kind.h and the directory of the face.
 // Life: created, start()ed, stop()ped to the end, destroyed; on one executor.
 class SimEngine {
  public:

@@ -231,6 +231,7 @@ TEST(SimEngine, tells_of_itself) {
 TEST(SimEngine, every_fault_fires_in_streams_and_is_counted) {
   for (std::size_t i = 0; i < kFaults; ++i) {
     const auto fault = static_cast<Fault>(i);
+    if (!applies(fault, FaceKind::kSglang)) continue;
     Scene scene;
     scene.options.behaviour = Behaviour::kFixedText;
     scene.options.faults.set(fault, 1000);

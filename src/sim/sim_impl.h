@@ -1,16 +1,20 @@
 #pragma once
 
 #include <list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/cancel.h"
+#include "sim/answer.h"
 #include "sim/sim_engine.h"
 
 namespace verbatim::sim {
 
-// One POST /generate being answered.
+class Face;
+
+// One request being answered.
 struct Running {
   std::string rid;
   base::CancelSignal stop;  // fired when its client hangs up or it is aborted by id
@@ -30,32 +34,30 @@ struct Plan {
   std::optional<std::string> weight_version;
 };
 
+// What all faces share.
 class SimEngine::Impl {
  public:
   Impl(base::Runtime& runtime, SimOptions options);
+  ~Impl();
 
   base::Task<void> handle(const net::Request& request, net::Responder& answer,
                           base::CancelSignal& gone);
-  base::Task<void> handle_generate(const net::Request& request, net::Responder& answer,
-                                   base::CancelSignal& gone);
-  base::Task<void> handle_abort(const net::Request& request, net::Responder& answer);
-  base::Task<void> handle_weights(const net::Request& request, net::Responder& answer);
-  base::Task<void> handle_get(const net::Request& request, net::Responder& answer);
 
-  [[nodiscard]] std::string why_refused(const GenerateCall& call) const;
+  // For faces, in this order: what `call` gets; and giving it, as `content` prints it. Both are
+  // counted and logged. The arguments live until the task ends.
   Plan plan(const GenerateCall& call);
-  void plan_reply(const Reply& reply, const GenerateCall& call, base::Random& random, Plan& plan);
-  void complete(const TokenIds& planned, const GenerateCall& call, Plan& plan);
-  [[nodiscard]] TokenIds sampled(std::string_view text, const GenerateCall& call,
-                                 base::Random& random) const;
-  [[nodiscard]] std::optional<TokenId> stop_id(const GenerateCall& call) const;
-  void abort(std::string_view rid_prefix);
-  [[nodiscard]] Served* log(const GenerateCall& call, const Plan& plan);
+  base::Task<void> answer(const GenerateCall& call, const Plan& plan, Answer& content,
+                          net::Responder& responder, base::CancelSignal& gone);
+  // The id that ends each turn, where the model has one.
+  [[nodiscard]] std::optional<TokenId> stop_id() const;
+
+  enum class RidMatch { kPrefix, kWhole };
+  void abort(std::string_view rid, RidMatch match);
   void fired(Fault fault) { ++stats.faults[static_cast<std::size_t>(fault)]; }
-  [[nodiscard]] std::string models_json() const;
-  [[nodiscard]] std::string model_info_json() const;
-  [[nodiscard]] std::string server_info_json() const;
-  [[nodiscard]] std::string stats_json() const;
+  // Hex digits that follow from the seed and how many were drawn before.
+  std::string hex(std::size_t digits);
+  // Seconds since 1970.
+  [[nodiscard]] std::int64_t unix_time() const;
 
   base::Runtime& runtime;
   SimOptions options;
@@ -64,14 +66,28 @@ class SimEngine::Impl {
   bool healthy = true;
   std::list<Running> running;
   std::deque<Served> served;
+  std::unique_ptr<Face> face;
   net::HttpServer server;
+
+ private:
+  void plan_reply(const Reply& reply, const GenerateCall& call, base::Random& random, Plan& plan);
+  void complete(const TokenIds& planned, const GenerateCall& call, Plan& plan);
+  [[nodiscard]] TokenIds sampled(std::string_view text, const GenerateCall& call,
+                                 base::Random& random) const;
+  // Without one of the model, the request's first.
+  [[nodiscard]] std::optional<TokenId> stop_id(const GenerateCall& call) const;
+  [[nodiscard]] Served* log(const GenerateCall& call, const Plan& plan);
+  base::Task<void> send_stats(net::Responder& answer);
+  [[nodiscard]] std::string stats_json() const;
+
+  std::uint64_t drawn_ = 0;
 };
 
 // Writes the answer to one request: its events or its whole, on time, with its fault.
 class Generation {
  public:
-  Generation(SimEngine::Impl& engine, const GenerateCall& call, Plan plan, Running& running,
-             net::Responder& answer);
+  Generation(SimEngine::Impl& engine, const GenerateCall& call, const Plan& plan, Answer& content,
+             Running& running, net::Responder& answer);
 
   base::Task<void> run();
 
@@ -80,16 +96,20 @@ class Generation {
   base::Task<bool> pause(base::Duration time);
   base::Task<void> until_stopped();
   base::Task<void> stream();
+  // What a fault does in place of the event that would end at `end`; true: nothing more is sent.
+  base::Task<bool> struck(std::size_t at, std::size_t end);
   base::Task<void> whole();
   base::Task<bool> answered_otherwise();
   base::Task<base::Status> put(std::string_view bytes);
-  base::Task<void> put_whole(std::string body);
+  base::Task<void> send(const HttpReply& reply);
+  base::Task<void> put_whole(HttpReply reply);
   base::Task<void> end_aborted(std::size_t at);
   base::Task<void> end();
   // The next event would bring the id at which the fault strikes.
   [[nodiscard]] bool strikes(Fault fault, std::size_t next_end) const;
   [[nodiscard]] std::size_t event_size(std::size_t left);
-  [[nodiscard]] std::string_view weights() const;
+  // Ids [from, to) as a part, of the weights that are at work now.
+  Part part(std::size_t from, std::size_t to, const Finish* finish);
   [[nodiscard]] bool has(Fault fault) const { return plan_.fault == fault; }
   void fired();
   // `ids` of the completion are being written; `last`: and nothing is left.
@@ -97,11 +117,12 @@ class Generation {
 
   SimEngine::Impl& engine_;
   const GenerateCall& call_;
-  Plan plan_;
+  const Plan& plan_;
+  Answer& content_;
   Running& running_;
   net::Responder& answer_;
-  Answer content_;
   base::SeededRandom random_;
+  std::vector<WeightSpan> weights_;
   std::size_t events_ = 0;
 };
 

@@ -5,7 +5,7 @@
 #include "base/sim/sim_files.h"
 #include "base/sim/sim_network.h"
 #include "sim/faults.h"
-#include "sim/sglang_face.h"
+#include "sim/streaming.h"
 
 namespace verbatim::simulate {
 

@@ -18,7 +18,7 @@ namespace {
 bool harmless(Fault fault) {
   return fault == Fault::kNoOutputIds || fault == Fault::kSlowBody ||
          fault == Fault::kIdsPastStop || fault == Fault::kSplitBytes ||
-         fault == Fault::kTrimmedStop;
+         fault == Fault::kTrimmedStop || fault == Fault::kComments || fault == Fault::kExtraEvent;
 }
 
 template <class T>

@@ -1,11 +1,11 @@
+#include "sim/sglang/request.h"
+
 #include <algorithm>
 #include <array>
 
 #include "json/value.h"
-#include "json/writer.h"
-#include "sim/sglang_face.h"
 
-namespace verbatim::sim {
+namespace verbatim::sim::sglang {
 namespace {
 
 using base::Result;
@@ -208,10 +208,4 @@ Result<AbortCall> read_abort(std::string_view body) {
   return call;
 }
 
-std::string error_json(std::string_view message) {
-  json::Writer w;
-  w.begin_object().key("error").begin_object().field("message", message).end_object().end_object();
-  return w.take();
-}
-
-}  // namespace verbatim::sim
+}  // namespace verbatim::sim::sglang

@@ -1,0 +1,129 @@
+#include "sim/sglang/answer.h"
+
+#include "json/writer.h"
+#include "sim/sampler.h"
+
+namespace verbatim::sim::sglang {
+namespace {
+
+void append_finish(std::string& out, const Finish& finish, std::size_t ids) {
+  json::Writer w;
+  w.begin_object().field("type", finish.type);
+  if (finish.type == "length") w.field("length", std::uint64_t{ids});
+  if (finish.type == "abort") {
+    w.field("message", "aborted by request").key("status_code").null().key("err_type").null();
+  }
+  if (finish.type == "stop") {
+    w.key("matched");
+    if (finish.matched_string) {
+      w.string(*finish.matched_string);
+    } else if (finish.matched_id) {
+      w.unsigned_integer(*finish.matched_id);
+    } else {
+      w.null();
+    }
+  }
+  w.end_object();
+  out += w.text();
+}
+
+}  // namespace
+
+std::string error_json(std::string_view message) {
+  json::Writer w;
+  w.begin_object().key("error").begin_object().field("message", message).end_object().end_object();
+  return w.take();
+}
+
+void GenerateAnswer::append_logprobs(std::string& out, std::size_t from, std::size_t to,
+                                     bool last) const {
+  if (last && to - from >= spelling_.logprobs_cut) to -= spelling_.logprobs_cut;
+  out += ",\"output_token_logprobs\":[";
+  for (std::size_t i = from; i < to; ++i) {
+    if (i != from) out += ',';
+    out.append("[")
+        .append(spelling_.logprobs[i])
+        .append(",")
+        .append(spelling_.logprob_ids[i])
+        .append(",null]");
+  }
+  out += ']';
+}
+
+void GenerateAnswer::append_top_logprobs(std::string& out, std::size_t from, std::size_t to) const {
+  out += ",\"output_top_logprobs\":[";
+  for (std::size_t i = from; i < to; ++i) {
+    out += i == from ? "[" : ",[";
+    for (std::uint64_t rank = 0; rank < call_.top_logprobs; ++rank) {
+      const auto other =
+          static_cast<TokenId>((spelling_.plain_ids[i] + rank) % spelling_.vocab_size);
+      const double below = rank == 0 ? 0 : 8 + logprob(setup_.seed, i, other);
+      out += rank == 0 ? "[" : ",[";
+      out +=
+          rank == 0 ? spelling_.logprobs[i] : spelled(-16 - static_cast<double>(rank) + below / 16);
+      out.append(",").append(std::to_string(other)).append(",null]");
+    }
+    out += ']';
+  }
+  out += ']';
+}
+
+void GenerateAnswer::append_meta(std::string& out, const Part& part) const {
+  out += ",\"meta_info\":{\"id\":";
+  json::append_string(out, call_.rid);
+  out += ",\"finish_reason\":";
+  if (part.finish != nullptr && spelling_.has_finish) {
+    append_finish(out, *part.finish, part.to);
+  } else {
+    out += "null";
+  }
+  const auto count = part.to + (part.finish != nullptr ? spelling_.extra_count : 0);
+  out += ",\"prompt_tokens\":" + std::to_string(spelling_.prompt_tokens);
+  out += ",\"completion_tokens\":" + std::to_string(count);
+  out += ",\"cached_tokens\":0,\"total_retractions\":0,\"weight_version\":";
+  json::append_string(out, part.weights.back().version);
+  if (spelling_.has_logprobs) {
+    const auto first = setup_.streaming == Streaming::kIncremental ? part.from : 0;
+    append_logprobs(out, first, part.to, part.finish != nullptr);
+    if (call_.top_logprobs > 0) append_top_logprobs(out, first, part.to);
+  }
+  out += ",\"e2e_latency\":0.01}";
+}
+
+std::string GenerateAnswer::body(const Part& part) const {
+  const auto first = setup_.streaming == Streaming::kCumulative ? 0 : part.from;
+  std::string out = "{\"text\":";
+  json::append_string(out, spelling_.text_of(first, part.to));
+  if (spelling_.has_ids) {
+    out += ",\"output_ids\":[";
+    append_joined(out, spelling_.ids, first, part.to);
+    out += ']';
+  }
+  if (call_.echoes_prompt) out += ",\"prompt_token_ids\":[" + joined(call_.prompt) + "]";
+  append_meta(out, part);
+  return out += '}';
+}
+
+HttpReply GenerateAnswer::whole(const Part& part) const {
+  std::string answer = body(part);
+  if (call_.samples > 1) {
+    std::string list = "[" + answer;
+    for (std::uint64_t i = 1; i < call_.samples; ++i) list.append(",").append(answer);
+    answer = list + "]";
+  }
+  return {200, {}, std::move(answer)};
+}
+
+std::string GenerateAnswer::events(const Part& part) const {
+  return sse(body(part));
+}
+
+HttpReply GenerateAnswer::refusal(int status, std::string_view message) const {
+  return {status, {}, error_json(message)};
+}
+
+std::string GenerateAnswer::error_event(int, std::string_view message) const {
+  return sse(error_json(message));
+}
+
+}  // namespace verbatim::sim::sglang
