@@ -22,6 +22,8 @@ constexpr std::uint64_t kMaxScript = 64U << 20;
 struct SimCommandOptions {
   ModelOptions model;
   std::string face = "sglang";
+  std::string profile;
+  bool no_token_routes = false;
   std::string script;
   std::string behaviour = "call-first-tool-then-answer";
   std::optional<std::string> text;
@@ -75,6 +77,12 @@ Result<sim::FaultRates> fault_rates(const std::vector<std::string>& faults) {
 Result<sim::SimOptions> read_options(base::Files& files, const SimCommandOptions& options) {
   sim::SimOptions sim;
   sim.face = *sim::face_named(options.face);
+  if (!options.profile.empty() && !sim::has_profile(sim.face, options.profile))
+    return base::invalid("--profile", "found \"" + options.profile + "\", expected one of " +
+                                          sim::profile_names(sim.face) + " with --face " +
+                                          options.face);
+  sim.profile = options.profile;
+  sim.token_routes = !options.no_token_routes;
   sim.behaviour =
       options.text ? sim::Behaviour::kFixedText : *sim::behaviour_named(options.behaviour);
   if (options.text) sim.fixed_text = *options.text;
@@ -140,6 +148,18 @@ Exit run(const SimCommandOptions& options) {
   return Exit::kOk;
 }
 
+void add_face(CLI::App& command, SimCommandOptions& options) {
+  command.add_option("--face", options.face, "whose wire is spoken: sglang, vllm")
+      ->check(CLI::IsMember({"sglang", "vllm"}))
+      ->capture_default_str();
+  command.add_option("--profile", options.profile,
+                     "the release that is played (default: the first): of sglang " +
+                         sim::profile_names(sim::FaceKind::kSglang) + "; of vllm " +
+                         sim::profile_names(sim::FaceKind::kVllm));
+  command.add_flag("--no-token-routes", options.no_token_routes,
+                   "vllm: as without --enable-scale-out, the token routes are 404");
+}
+
 void add_model(CLI::App& command, SimCommandOptions& options) {
   options.model.add_tokenizer(command);
   command.add_option("--model-name", options.model.name, "name of the model (default: sim)");
@@ -169,7 +189,7 @@ void add_speech(CLI::App& command, SimCommandOptions& options) {
 
 void add_wire(CLI::App& command, SimCommandOptions& options) {
   command.add_flag("--incremental", options.incremental,
-                   "events bring new ids only (default: all so far, as SGLang does)");
+                   "sglang: events bring new ids only (default: all so far, as SGLang does)");
   command.add_option("--ids-per-event", options.ids_per_event, "ids that an event brings, at most")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
@@ -197,16 +217,15 @@ Run add_sim(CLI::App& program) {
       "a simulated engine: the wire of a real one, without a model; can be scripted, "
       "slowed down and broken");
   auto options = std::make_shared<SimCommandOptions>();
-  command->add_option("--face", options->face, "whose wire is spoken: sglang")
-      ->check(CLI::IsMember({"sglang"}))
-      ->capture_default_str();
+  add_face(*command, *options);
   add_model(*command, *options);
   add_speech(*command, *options);
   add_wire(*command, *options);
   command->footer(
       "Faults: " + sim::fault_names("\n        ") +
       "\nGET /sim/stats counts requests, aborts and faults.\n"
-      "Example: verbatim sim --tokenizer models/qwen3 --port 30000 --fault http_500=20");
+      "Example: verbatim sim --tokenizer models/qwen3 --port 30000 --fault http_500=20\n"
+      "Example: verbatim sim --tokenizer models/qwen3 --face vllm --profile 0.30");
   return [options] { return run(*options); };
 }
 

@@ -6,6 +6,7 @@
 #include "sim/face.h"
 #include "sim/sglang/face.h"
 #include "sim/sim_impl.h"
+#include "sim/vllm/face.h"
 
 namespace verbatim::sim {
 namespace {
@@ -39,7 +40,12 @@ SimOptions completed(SimOptions options) {
 }
 
 std::unique_ptr<Face> make_face(SimEngine::Impl& engine) {
-  return sglang::make_face(engine);
+  switch (engine.options.face) {
+    case FaceKind::kVllm:
+      return vllm::make_face(engine);
+    default:
+      return sglang::make_face(engine);
+  }
 }
 
 }  // namespace

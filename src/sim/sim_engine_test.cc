@@ -4,11 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "base/sim/sim_world.h"
 #include "gtest/gtest.h"
 #include "json/value.h"
-#include "net/http_client.h"
-#include "sim/testing/toy_tokenizer.h"
+#include "sim/testing/scene.h"
 
 namespace verbatim::sim {
 namespace {
@@ -16,54 +14,8 @@ namespace {
 using base::Task;
 using std::chrono::milliseconds;
 
-struct Answered {
-  int status = 0;
-  std::string body;
-  bool cut = false;
-};
-
-// A simulated engine and a client on a simulated network.
-struct Scene {
-  base::sim::SimWorld world{11};
-  SimOptions options;
-  std::unique_ptr<net::HttpClient> client;
-  std::unique_ptr<SimEngine> engine;
-  std::uint16_t port = 0;
-
-  Scene() { options.tokenizer = testing::toy_tokenizer(); }
-
-  void run(const std::function<Task<void>(Scene&)>& body) { EXPECT_TRUE(world.run(play(body))); }
-  Task<void> play(const std::function<Task<void>(Scene&)>& body) {
-    client = std::make_unique<net::HttpClient>(world.runtime);
-    engine = std::make_unique<SimEngine>(world.runtime, options);
-    port = *engine->start("engine", 0);
-    co_await body(*this);
-    co_await client->stop();
-    co_await engine->stop();
-  }
-  Task<base::Result<net::ClientResponse>> send(std::string method, std::string path,
-                                               std::string body) {
-    net::ClientRequest request;
-    request.endpoint = {"engine", port, false};
-    request.method = method;
-    request.target = path;
-    request.body = {body};
-    auto response = co_await client->request(request, base::kNever);
-    co_return std::move(response);
-  }
-  Task<Answered> call(std::string method, std::string path, std::string body = "") {
-    auto response = co_await send(method, path, body);
-    if (!response.ok()) co_return Answered{0, "", true};
-    Answered answered{response->status(), "", false};
-    for (;;) {
-      auto bytes = co_await response->read();
-      answered.cut = !bytes.ok();
-      if (!bytes.ok() || bytes->empty()) break;
-      answered.body += *bytes;
-    }
-    co_return answered;
-  }
-};
+using testing::Answered;
+using testing::Scene;
 
 std::string body(std::string_view more = "", std::string_view params = "\"max_new_tokens\":100") {
   return "{\"rid\":\"r1\",\"input_ids\":[1,2,3],\"return_logprob\":true" + std::string(more) +
@@ -71,19 +23,12 @@ std::string body(std::string_view more = "", std::string_view params = "\"max_ne
 }
 
 // One call of POST /generate against an engine set up by `set`.
-Answered generate(const std::function<void(SimOptions&)>& set, std::string request) {
-  Scene scene;
-  set(scene.options);
-  Answered answered;
-  scene.run(
-      [&](Scene& s) -> Task<void> { answered = co_await s.call("POST", "/generate", request); });
-  return answered;
+Answered generate(const std::function<void(SimOptions&)>& set, const std::string& request) {
+  return testing::answer_to(set, "/generate", request);
 }
 
 void script(SimOptions& options, std::string_view text) {
-  auto parsed = Script::parse(text);
-  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
-  options.script = std::move(*parsed);
+  options.script = testing::script(text);
 }
 
 TEST(SimEngine, answers_a_scripted_request_whole) {
@@ -157,7 +102,7 @@ TEST(SimEngine, an_abort_by_id_ends_the_stream_with_what_there_is) {
   Scene scene;
   scene.options.behaviour = Behaviour::kFixedText;
   scene.options.token_delay = milliseconds(100);
-  scene.run([&](Scene& s) -> Task<void> {
+  EXPECT_TRUE(scene.run([&](Scene& s) -> Task<void> {
     auto response = co_await s.send("POST", "/generate", body(",\"stream\":true"));
     EXPECT_TRUE(response.ok());
     if (!response.ok()) co_return;
@@ -170,7 +115,7 @@ TEST(SimEngine, an_abort_by_id_ends_the_stream_with_what_there_is) {
     if (!rest.ok()) co_return;
     EXPECT_NE(rest->find(R"({"type":"abort")"), std::string::npos);
     EXPECT_TRUE(rest->ends_with("data: [DONE]\n\n"));
-  });
+  }));
   EXPECT_EQ(scene.engine->stats().aborted_by_id, 1u);
   EXPECT_EQ(scene.engine->stats().aborted_by_close, 0u);
   EXPECT_EQ(scene.engine->stats().running, 0u);
@@ -179,29 +124,16 @@ TEST(SimEngine, an_abort_by_id_ends_the_stream_with_what_there_is) {
 TEST(SimEngine, notices_at_once_that_its_client_hung_up) {
   Scene scene;
   scene.options.delay = std::chrono::seconds(1000);
-  scene.run([&](Scene& s) -> Task<void> {
-    base::CancelSignal cancel;
-    base::Timer timer;
-    timer.arm(s.world.executor.timers(), base::MonoTime{} + milliseconds(50),
-              [&] { cancel.fire("enough"); });
-    const std::string text = body();
-    net::ClientRequest request;
-    request.endpoint = {"engine", s.port, false};
-    request.method = "POST";
-    request.target = "/generate";
-    request.body = {text};
-    request.cancel = &cancel;
-    auto response = co_await s.client->request(request, base::kNever);
-    EXPECT_FALSE(response.ok());
-    co_await base::sleep_for(s.world.executor, milliseconds(5));
+  EXPECT_TRUE(scene.run([&](Scene& s) -> Task<void> {
+    co_await s.leave("/generate", body(), milliseconds(50));
     EXPECT_EQ(s.engine->stats().aborted_by_close, 1u);
     EXPECT_EQ(s.engine->stats().running, 0u);
-  });
+  }));
 }
 
 TEST(SimEngine, tells_of_itself) {
   Scene scene;
-  scene.run([&](Scene& s) -> Task<void> {
+  EXPECT_TRUE(scene.run([&](Scene& s) -> Task<void> {
     auto got = co_await s.call("GET", "/v1/models");
     EXPECT_NE(got.body.find("\"max_model_len\":32768"), std::string::npos);
     got = co_await s.call("POST", "/update_weight_version", R"({"new_version":"w2"})");
@@ -225,7 +157,7 @@ TEST(SimEngine, tells_of_itself) {
     got = co_await s.call("GET", "/sim/stats");
     EXPECT_NE(got.body.find("\"requests\":1,\"running\":0,\"finished\":1"), std::string::npos)
         << got.body;
-  });
+  }));
 }
 
 TEST(SimEngine, every_fault_fires_in_streams_and_is_counted) {
@@ -235,12 +167,12 @@ TEST(SimEngine, every_fault_fires_in_streams_and_is_counted) {
     Scene scene;
     scene.options.behaviour = Behaviour::kFixedText;
     scene.options.faults.set(fault, 1000);
-    scene.run([&](Scene& s) -> Task<void> {
+    EXPECT_TRUE(scene.run([&](Scene& s) -> Task<void> {
       auto response = co_await s.send("POST", "/generate", body(",\"stream\":true"));
       // A stall ends when the client gives up.
       if (response.ok())
         (void)co_await response->read_all(1 << 20, base::MonoTime{} + std::chrono::seconds(60));
-    });
+    }));
     EXPECT_EQ(scene.engine->stats().faults[i], 1u) << name(fault);
   }
 }
@@ -254,10 +186,10 @@ TEST(SimEngine, keeps_a_log_of_what_it_served) {
     reply.weight_version = "w2";
     return reply;
   };
-  scene.run([](Scene& s) -> Task<void> {
+  EXPECT_TRUE(scene.run([](Scene& s) -> Task<void> {
     (void)co_await s.call("POST", "/generate",
                           body(",\"stream\":true", "\"max_new_tokens\":9,\"sampling_seed\":41"));
-  });
+  }));
   ASSERT_EQ(scene.engine->served().size(), 1U);
   const Served& served = scene.engine->served().front();
   EXPECT_EQ(served.rid, "r1");
@@ -273,9 +205,9 @@ TEST(SimEngine, logs_how_much_was_sent_before_a_stream_was_cut) {
   Scene scene;
   scene.options.keeps_log = true;
   scene.options.faults.set(Fault::kCutStream, 1000);
-  scene.run([](Scene& s) -> Task<void> {
+  EXPECT_TRUE(scene.run([](Scene& s) -> Task<void> {
     (void)co_await s.call("POST", "/generate", body(",\"stream\":true"));
-  });
+  }));
   const Served& served = scene.engine->served().front();
   EXPECT_TRUE(served.fault_fired && !served.whole);
   EXPECT_LT(served.sent, served.ids.size());

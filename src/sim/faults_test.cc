@@ -1,0 +1,75 @@
+#include "sim/faults.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+#include "sim/testing/scene.h"
+
+namespace verbatim::sim {
+namespace {
+
+using base::Task;
+using testing::Scene;
+
+struct Row {
+  FaceKind face;
+  const char* path;
+  const char* whole;
+  const char* stream;
+};
+
+constexpr Row kRows[] = {
+    {FaceKind::kSglang, "/generate",
+     R"({"input_ids":[1,2,3],"return_logprob":true,"sampling_params":{}})",
+     R"({"input_ids":[1,2,3],"return_logprob":true,"sampling_params":{},"stream":true})"},
+    {FaceKind::kVllm, "/inference/v1/generate",
+     R"({"token_ids":[1,2,3],"sampling_params":{"logprobs":1}})",
+     R"({"token_ids":[1,2,3],"sampling_params":{"logprobs":1},"stream":true,)"
+     R"("stream_options":{"include_usage":true}})"},
+};
+
+// Those that need events have nothing to spoil in a whole answer.
+bool needs_events(Fault fault) {
+  return fault == Fault::kNoDone || fault == Fault::kExtraEvent || fault == Fault::kComments;
+}
+
+class EveryFault : public ::testing::TestWithParam<Row> {};
+
+TEST_P(EveryFault, fires_once_and_is_counted_and_changes_the_answer) {
+  const Row& row = GetParam();
+  for (const bool stream : {false, true}) {
+    std::string good;
+    for (std::size_t i = 0; i <= kFaults; ++i) {
+      Scene scene;
+      scene.options.face = row.face;
+      scene.options.behaviour = Behaviour::kFixedText;
+      const auto fault = static_cast<Fault>(i == 0 ? 0 : i - 1);
+      if (i > 0) scene.options.faults.set(fault, 1000);
+      std::string body;
+      EXPECT_TRUE(scene.run([&](Scene& s) -> Task<void> {
+        // A stall ends when the client gives up.
+        const auto patience = base::MonoTime{} + std::chrono::seconds(60);
+        auto response =
+            co_await s.send("POST", row.path, stream ? row.stream : row.whole, patience);
+        if (!response.ok()) co_return;
+        auto read = co_await response->read_all(1 << 20, patience);
+        body = std::to_string(response->status()) + (read.ok() ? *read : "");
+      }));
+      if (i == 0) {
+        good = body;
+        continue;
+      }
+      const bool fires = applies(fault, row.face) && (stream || !needs_events(fault));
+      EXPECT_EQ(scene.engine->stats().faults[i - 1], fires ? 1U : 0U)
+          << name(fault) << (stream ? " streaming" : " whole") << body;
+      const bool alters = fires && fault != Fault::kSlowBody && fault != Fault::kSplitBytes;
+      EXPECT_EQ(body != good, alters) << name(fault) << (stream ? " streaming" : " whole");
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Faces, EveryFault, ::testing::ValuesIn(kRows),
+                         [](const auto& row) { return std::string(name(row.param.face)); });
+
+}  // namespace
+}  // namespace verbatim::sim
