@@ -12,6 +12,7 @@ using base::Task;
 using testing::Scene;
 
 struct Row {
+  const char* name;
   FaceKind face;
   const char* path;
   const char* whole;
@@ -19,13 +20,18 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {FaceKind::kSglang, "/generate",
+    {"sglang", FaceKind::kSglang, "/generate",
      R"({"input_ids":[1,2,3],"return_logprob":true,"sampling_params":{}})",
      R"({"input_ids":[1,2,3],"return_logprob":true,"sampling_params":{},"stream":true})"},
-    {FaceKind::kVllm, "/inference/v1/generate",
+    {"vllm", FaceKind::kVllm, "/inference/v1/generate",
      R"({"token_ids":[1,2,3],"sampling_params":{"logprobs":1}})",
      R"({"token_ids":[1,2,3],"sampling_params":{"logprobs":1},"stream":true,)"
      R"("stream_options":{"include_usage":true}})"},
+    {"vllm_completions", FaceKind::kVllm, "/v1/completions",
+     R"({"prompt":[1,2,3],"logprobs":1,"return_token_ids":true,)"
+     R"("return_tokens_as_token_ids":true,"max_tokens":50})",
+     R"({"prompt":[1,2,3],"logprobs":1,"return_token_ids":true,"max_tokens":50,"stream":true,)"
+     R"("return_tokens_as_token_ids":true,"stream_options":{"include_usage":true}})"},
 };
 
 // Those that need events have nothing to spoil in a whole answer.
@@ -69,7 +75,7 @@ TEST_P(EveryFault, fires_once_and_is_counted_and_changes_the_answer) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Faces, EveryFault, ::testing::ValuesIn(kRows),
-                         [](const auto& row) { return std::string(name(row.param.face)); });
+                         [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace
 }  // namespace verbatim::sim

@@ -70,6 +70,10 @@ Capture read_capture(const Value& entry) {
   capture.body = request_body(request);
   capture.status = static_cast<int>(*member(response, "status").integer());
   if (const auto type = response.get("content_type")) capture.content_type = type->string();
+  if (const auto sampled = response.get("sampled")) {
+    for (const auto& id : *sampled)
+      capture.sampled.push_back(static_cast<TokenId>(*id.value.integer()));
+  }
   if (const auto events = response.get("sse")) {
     capture.stream = true;
     capture.answer = events->string();

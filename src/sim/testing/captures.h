@@ -22,6 +22,7 @@ struct Capture {
   std::string content_type;  // empty: none
   std::string answer;        // the body's bytes, or JSON
   bool stream = false;       // `answer` holds events
+  TokenIds sampled;          // where the answer does not name its ids
 };
 // The cases of tests/captures/<file>. Tests run in the project's root.
 std::vector<Capture> read_captures(const std::string& file);

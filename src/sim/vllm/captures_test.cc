@@ -30,6 +30,14 @@ const std::vector<testing::Volatile>& volatiles() {
       {"prompt_logprobs[].*.rank"},
       {"prompt_logprobs[].*.decoded_token"},
       {"prompt_logprobs[]", May::kOtherNames},
+      {"choices[].logprobs.top_logprobs[]", May::kOtherNames},
+      {"choices[].logprobs.top_logprobs[].*"},
+      {"system_fingerprint", May::kDrawn},
+      {"metrics.time_to_first_token_ms"},
+      {"metrics.generation_time_ms"},
+      {"metrics.queue_time_ms"},
+      {"metrics.mean_itl_ms"},
+      {"metrics.tokens_per_second"},
       {"data[].created"},
       {"data[].root"},
       {"data[].permission[].id", May::kDrawn},
@@ -74,7 +82,7 @@ void take_answer(const Value& answer, Sampled& sampled) {
 }
 
 Sampled sampled_in(const testing::Capture& capture) {
-  Sampled sampled;
+  Sampled sampled{capture.sampled, {}};
   if (!capture.stream) {
     const auto document = Document::parse(capture.answer);
     if (document.ok() && document->root().is_object()) take_answer(document->root(), sampled);
@@ -129,7 +137,7 @@ TEST_P(Captures, are_answered_as_the_real_server_did) {
 
 INSTANTIATE_TEST_SUITE_P(Vllm, Captures,
                          ::testing::Values("generate", "generate_stream", "generate_errors",
-                                           "server"),
+                                           "completions", "server"),
                          [](const auto& file) { return std::string(file.param); });
 
 }  // namespace

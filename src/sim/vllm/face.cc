@@ -5,6 +5,7 @@
 
 #include "json/value.h"
 #include "json/writer.h"
+#include "sim/vllm/completions_answer.h"
 #include "sim/vllm/errors.h"
 #include "sim/vllm/generate_answer.h"
 #include "sim/vllm/request.h"
@@ -34,10 +35,12 @@ class VllmFace final : public Face {
     Handler handler;
     bool gated = false;  // served with the token routes only
   };
-  static const std::array<Route, 10> kRoutes;
+  static const std::array<Route, 11> kRoutes;
 
   Task<void> generate(const net::Request& request, net::Responder& answer,
                       base::CancelSignal& gone);
+  Task<void> completions(const net::Request& request, net::Responder& answer,
+                         base::CancelSignal& gone);
   Task<void> abort(const net::Request& request, net::Responder& answer, base::CancelSignal& gone);
   Task<void> set_weights(const net::Request& request, net::Responder& answer,
                          base::CancelSignal& gone);
@@ -61,8 +64,9 @@ class VllmFace final : public Face {
   const Profile& profile_;
 };
 
-const std::array<VllmFace::Route, 10> VllmFace::kRoutes = {
+const std::array<VllmFace::Route, 11> VllmFace::kRoutes = {
     Route{"POST", "/inference/v1/generate", &VllmFace::generate, true},
+    Route{"POST", "/v1/completions", &VllmFace::completions},
     Route{"POST", "/inference/v1/abort_requests", &VllmFace::abort, true},
     Route{"POST", "/update_weight_version", &VllmFace::set_weights},
     Route{"GET", "/weight_info", &VllmFace::weights},
@@ -174,6 +178,24 @@ Task<void> VllmFace::generate(const net::Request& request, net::Responder& answe
       Spelling(*engine_.options.tokenizer, read->call, plan.done, engine_.options.vocab_size),
       *read, setup(std::string(kGeneratePrefix) + read->call.rid));
   co_await engine_.answer(read->call, plan, content, answer, gone);
+}
+
+Task<void> VllmFace::completions(const net::Request& request, net::Responder& answer,
+                                 base::CancelSignal& gone) {
+  ++engine_.stats.requests;
+  auto read = read_completions(request.body, facts());
+  if (!read.ok()) {
+    co_await refuse_generate(read.error(), asks_for_stream(request.body), answer);
+    co_return;
+  }
+  GenerateCall& call = read->call;
+  name_request(request, call);
+  call.rid.insert(0, "cmpl-");
+  const Plan plan = engine_.plan(call);
+  CompletionsAnswer content(
+      Spelling(*engine_.options.tokenizer, call, plan.done, engine_.options.vocab_size), *read,
+      setup(call.rid));
+  co_await engine_.answer(call, plan, content, answer, gone);
 }
 
 Task<void> VllmFace::abort(const net::Request& request, net::Responder& answer,

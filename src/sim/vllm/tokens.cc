@@ -30,9 +30,7 @@ std::string described(const Ranked& entry, TokenNames names,
 
 std::vector<Ranked> ranked(TokenId sampled, double logprob, std::size_t count,
                            std::uint64_t vocab_size) {
-  const std::uint64_t own =
-      logprob > -0.5 ? 1
-                     : 1 + mix(sampled + static_cast<std::uint64_t>(-logprob * 8)) % kHighestRank;
+  const std::uint64_t own = logprob > -0.5 ? 1 : 2 + mix(sampled) % (kHighestRank - 1);
   std::vector<Ranked> entries = {{sampled, logprob, own}};
   for (std::uint64_t rank = 1; entries.size() < count; ++rank) {
     if (rank == own) continue;
