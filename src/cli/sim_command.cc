@@ -24,6 +24,7 @@ struct SimCommandOptions {
   std::string face = "sglang";
   std::string profile;
   bool no_token_routes = false;
+  bool no_extensions = false;
   std::string script;
   std::string behaviour = "call-first-tool-then-answer";
   std::optional<std::string> text;
@@ -83,6 +84,7 @@ Result<sim::SimOptions> read_options(base::Files& files, const SimCommandOptions
                                           options.face);
   sim.profile = options.profile;
   sim.token_routes = !options.no_token_routes;
+  sim.nvext = !options.no_extensions;
   sim.behaviour =
       options.text ? sim::Behaviour::kFixedText : *sim::behaviour_named(options.behaviour);
   if (options.text) sim.fixed_text = *options.text;
@@ -149,15 +151,20 @@ Exit run(const SimCommandOptions& options) {
 }
 
 void add_face(CLI::App& command, SimCommandOptions& options) {
-  command.add_option("--face", options.face, "whose wire is spoken: sglang, vllm")
-      ->check(CLI::IsMember({"sglang", "vllm"}))
+  command.add_option("--face", options.face, "whose wire is spoken: sglang, vllm, dynamo")
+      ->check(CLI::IsMember({"sglang", "vllm", "dynamo"}))
       ->capture_default_str();
   command.add_option("--profile", options.profile,
                      "the release that is played (default: the first): of sglang " +
                          sim::profile_names(sim::FaceKind::kSglang) + "; of vllm " +
-                         sim::profile_names(sim::FaceKind::kVllm));
-  command.add_flag("--no-token-routes", options.no_token_routes,
-                   "vllm: as without --enable-scale-out, the token routes are 404");
+                         sim::profile_names(sim::FaceKind::kVllm) + "; of dynamo " +
+                         sim::profile_names(sim::FaceKind::kDynamo));
+  command.add_flag(
+      "--no-token-routes", options.no_token_routes,
+      "the token routes are 404: vllm as without --enable-scale-out, dynamo without its "
+      "generate route");
+  command.add_flag("--no-extensions", options.no_extensions,
+                   "dynamo: its extensions, token ids with them, are dropped without a word");
 }
 
 void add_model(CLI::App& command, SimCommandOptions& options) {
@@ -225,7 +232,8 @@ Run add_sim(CLI::App& program) {
       "Faults: " + sim::fault_names("\n        ") +
       "\nGET /sim/stats counts requests, aborts and faults.\n"
       "Example: verbatim sim --tokenizer models/qwen3 --port 30000 --fault http_500=20\n"
-      "Example: verbatim sim --tokenizer models/qwen3 --face vllm --profile 0.30");
+      "Example: verbatim sim --tokenizer models/qwen3 --face vllm --profile 0.30\n"
+      "Example: verbatim sim --tokenizer models/qwen3 --face dynamo --no-extensions");
   return [options] { return run(*options); };
 }
 

@@ -24,6 +24,7 @@ struct Completion {
   TokenIds ids;
   std::vector<double> logprobs;  // one per id
   Finish finish;
+  std::string routed_experts;  // JSON in the engine's form; empty: none were recorded
 };
 
 // What ends a completion, besides the end of what the model has to say.

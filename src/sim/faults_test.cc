@@ -32,6 +32,12 @@ constexpr Row kRows[] = {
      R"("return_tokens_as_token_ids":true,"max_tokens":50})",
      R"({"prompt":[1,2,3],"logprobs":1,"return_token_ids":true,"max_tokens":50,"stream":true,)"
      R"("return_tokens_as_token_ids":true,"stream_options":{"include_usage":true}})"},
+    {"dynamo", FaceKind::kDynamo, "/v1/chat/completions",
+     R"({"model":"sim","messages":[{"role":"user","content":""}],"logprobs":true,"nvext":)"
+     R"({"token_data":[1,2,3],"extra_fields":["engine_data","completion_token_ids"]}})",
+     R"({"model":"sim","messages":[{"role":"user","content":""}],"logprobs":true,"nvext":)"
+     R"({"token_data":[1,2,3],"extra_fields":["engine_data","completion_token_ids"]},)"
+     R"("stream":true,"stream_options":{"include_usage":true}})"},
 };
 
 // Those that need events have nothing to spoil in a whole answer.

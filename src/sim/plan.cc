@@ -53,6 +53,7 @@ void SimEngine::Impl::plan_reply(const Reply& reply, const GenerateCall& call, b
     complete(planned, call, plan);
   }
   plan.done.logprobs = reply.logprobs;
+  plan.done.routed_experts = reply.routed_experts;
   plan.delay = reply.delay;
   if (reply.token_delay) plan.token_delay = *reply.token_delay;
   plan.events = reply.events;

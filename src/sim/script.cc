@@ -77,6 +77,10 @@ class StepReader {
     if (field == "logprobs") return take_logprobs(value);
     if (field == "events") return take_numbers(value, 0, reply_.events);
     if (field == "weight_version") return take_text(value, reply_.weight_version);
+    if (field == "routed_experts") {
+      reply_.routed_experts = value.raw();
+      return {};
+    }
     if (field == "finish" || field == "matched") return take_finish(field, value);
     if (field == "status" || field == "headers" || field == "body") return take_http(field, value);
     if (field == "delay_ms" || field == "token_delay_ms") {

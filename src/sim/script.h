@@ -35,6 +35,7 @@ struct Reply {
   std::optional<Fault> fault;
   std::optional<HttpReply> http;
   std::optional<std::string> weight_version;
+  std::string routed_experts;  // JSON; empty: none
 };
 
 // A list of steps, each a Reply, read from a JSON file:
@@ -46,7 +47,7 @@ struct Reply {
 //      "finish": "stop" | "length" | "abort" | null, "matched": 5 | "text",
 //      "delay_ms": 10, "token_delay_ms": 1, "events": [1, 3], "fault": "stall",
 //      "status": 429, "headers": {"retry-after": "3"}, "body": "text" or any JSON,
-//      "weight_version": "w2"}]}
+//      "weight_version": "w2", "routed_experts": any JSON}]}  // vLLM and Dynamo print it as it is
 //
 // A request is served by the first step left whose `when` fits it; a step without `when` fits every
 // request. `tail` must be found in the last 2,000 characters of the prompt. On one executor.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "json/writer.h"
+#include "sim/dynamo/face.h"
 #include "sim/face.h"
 #include "sim/sglang/face.h"
 #include "sim/sim_impl.h"
@@ -43,9 +44,12 @@ std::unique_ptr<Face> make_face(SimEngine::Impl& engine) {
   switch (engine.options.face) {
     case FaceKind::kVllm:
       return vllm::make_face(engine);
-    default:
-      return sglang::make_face(engine);
+    case FaceKind::kDynamo:
+      return dynamo::make_face(engine);
+    case FaceKind::kSglang:
+      break;
   }
+  return sglang::make_face(engine);
 }
 
 }  // namespace
@@ -169,7 +173,7 @@ const std::deque<Served>& SimEngine::served() const {
 }
 
 void SimEngine::set_healthy(bool healthy) {
-  impl_->healthy = healthy;
+  impl_->options.healthy = healthy;
 }
 
 void SimEngine::set_weight_version(std::string version) {

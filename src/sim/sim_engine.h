@@ -45,6 +45,7 @@ struct SimOptions {
   base::Duration delay{0};                       // before the first id
   base::Duration token_delay{0};                 // for each id
   FaultRates faults;
+  bool healthy = true;     // see set_healthy()
   bool keeps_log = false;  // of all it served, see served()
   net::ServerOptions server{.name = "uvicorn"};
   // Sees each accepted request and what will be sampled for it, before a fault spoils the answer.
@@ -99,7 +100,7 @@ class SimEngine {
   [[nodiscard]] const SimStats& stats() const;
   // What it served so far, in order of arrival; with `keeps_log`. Entries grow while they run.
   [[nodiscard]] const std::deque<Served>& served() const;
-  // Unhealthy engines answer /health and /health_generate with 503.
+  // Unhealthy engines answer /health with 503; Dynamo's frontend stays healthy and has no worker.
   void set_healthy(bool healthy);
   void set_weight_version(std::string version);
 

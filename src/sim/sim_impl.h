@@ -63,7 +63,6 @@ class SimEngine::Impl {
   SimOptions options;
   Sampler sampler;
   SimStats stats;
-  bool healthy = true;
   std::list<Running> running;
   std::deque<Served> served;
   std::unique_ptr<Face> face;

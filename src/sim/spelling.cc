@@ -57,6 +57,7 @@ Spelling::Spelling(const tokenizer::Tokenizer& tokenizer, const GenerateCall& ca
       finish(done.finish),
       plain_ids(done.ids),
       values(done.logprobs),
+      routed_experts(done.routed_experts),
       prompt_tokens(call.prompt.size()),
       has_logprobs(call.logprobs),
       has_finish(!done.finish.type.empty()) {

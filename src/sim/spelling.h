@@ -33,6 +33,7 @@ struct Spelling {
   std::vector<double> values;            // the same as numbers
   std::string text;
   std::vector<std::size_t> text_ends;  // of `text`, behind each id
+  std::string routed_experts;          // JSON, or empty
   std::uint64_t prompt_tokens;
   std::uint64_t extra_count = 0;  // added to the last count of completion tokens
   std::size_t logprobs_cut = 0;   // left out at the end

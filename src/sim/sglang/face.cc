@@ -110,7 +110,7 @@ Task<void> SglangFace::handle_get(const net::Request& request, net::Responder& a
   std::string body;
   std::string_view type = kJson;
   if (path == "/health" || path == "/health_generate") {
-    status = engine_.healthy ? 200 : 503;
+    status = engine_.options.healthy ? 200 : 503;
   } else if (path == "/v1/models") {
     body = models_json();
   } else if (path == "/model_info" || path == "/get_model_info") {

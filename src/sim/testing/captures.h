@@ -36,7 +36,9 @@ struct Volatile {
   std::string_view place;
   enum class May {
     kVary,        // any value of the same kind
-    kDrawn,       // a string; hex digits that were drawn (8 or more) may be others
+    kDrawn,       // a string; runs of 8 or more hex digits and '-' may have other digits
+    kList,        // any list
+    kPlace,       // a string; the line and column at its end may be others
     kOtherNames,  // an object with as many members, the values alike
   } may = May::kVary;
 };

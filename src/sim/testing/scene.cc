@@ -60,7 +60,7 @@ Task<Answered> Scene::call(std::string method, std::string path, std::string bod
   request.method = method;
   request.target = path;
   request.body = {body};
-  bool typed = body.empty();
+  bool typed = method != "POST";
   for (const auto& [name, value] : headers) {
     request.headers.add(name, value);
     typed = typed || net::equals_ignoring_case(name, "content-type");

@@ -49,7 +49,7 @@ const std::vector<testing::Volatile>& volatiles() {
 std::shared_ptr<const tokenizer::Tokenizer> vocabulary() {
   static const auto kVocabulary = [] {
     const auto files = base::system_files();
-    return tokenizer::Tokenizer::load(*files, "tests/captures/vllm/vocabulary").value();
+    return tokenizer::Tokenizer::load(*files, "tests/captures/vocabulary").value();
   }();
   return kVocabulary;
 }
@@ -123,9 +123,9 @@ SimOptions recorded_server(const testing::Capture& capture) {
   return options;
 }
 
-class Captures : public ::testing::TestWithParam<const char*> {};
+class VllmCaptures : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(Captures, are_answered_as_the_real_server_did) {
+TEST_P(VllmCaptures, are_answered_as_the_real_server_did) {
   const auto captures = testing::read_captures("vllm/" + std::string(GetParam()) + ".json");
   ASSERT_FALSE(captures.empty());
   for (const auto& capture : captures) {
@@ -135,7 +135,7 @@ TEST_P(Captures, are_answered_as_the_real_server_did) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Vllm, Captures,
+INSTANTIATE_TEST_SUITE_P(Files, VllmCaptures,
                          ::testing::Values("generate", "generate_stream", "generate_errors",
                                            "completions", "server"),
                          [](const auto& file) { return std::string(file.param); });

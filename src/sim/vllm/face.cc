@@ -269,7 +269,7 @@ Task<void> VllmFace::version(const net::Request&, net::Responder& answer, base::
 
 Task<void> VllmFace::health(const net::Request&, net::Responder& answer, base::CancelSignal&) {
   const net::Headers no_headers;
-  (void)co_await answer.send(engine_.healthy ? 200 : 503, no_headers, "");
+  (void)co_await answer.send(engine_.options.healthy ? 200 : 503, no_headers, "");
 }
 
 }  // namespace

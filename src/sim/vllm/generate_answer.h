@@ -42,6 +42,7 @@ class GenerateAnswer final : public Answer {
   void append_choices(std::string& out, const Part& part) const;
   void append_frame(std::string& out, const Part& part, std::uint64_t index) const;
   [[nodiscard]] std::string weight_versions(const Part& part, Form form) const;
+  [[nodiscard]] std::string routed_experts(const Part& part) const;
   [[nodiscard]] std::string logprobs(const Part& part) const;
   [[nodiscard]] std::string prompt_ids() const;
   [[nodiscard]] std::uint64_t counted(std::size_t ids) const;

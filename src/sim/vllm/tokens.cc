@@ -6,8 +6,6 @@
 namespace verbatim::sim::vllm {
 namespace {
 
-constexpr std::uint64_t kHighestRank = 13;
-
 std::string named(std::string_view spelled_id, TokenId id, TokenNames names,
                   const tokenizer::Tokenizer& tokenizer) {
   if (names == TokenNames::kIntegers) return "\"token_id\":" + std::string(spelled_id);
@@ -27,33 +25,6 @@ std::string described(const Ranked& entry, TokenNames names,
 }
 
 }  // namespace
-
-std::vector<Ranked> ranked(TokenId sampled, double logprob, std::size_t count,
-                           std::uint64_t vocab_size) {
-  const std::uint64_t own = logprob > -0.5 ? 1 : 2 + mix(sampled) % (kHighestRank - 1);
-  std::vector<Ranked> entries = {{sampled, logprob, own}};
-  for (std::uint64_t rank = 1; entries.size() < count; ++rank) {
-    if (rank == own) continue;
-    const auto id = static_cast<TokenId>((sampled + entries.size()) % vocab_size);
-    const auto steps = static_cast<double>(rank), places = static_cast<double>(own);
-    entries.push_back(
-        {id, rank < own ? logprob * steps / places : logprob - (steps - places), rank});
-  }
-  return entries;
-}
-
-std::string bytes_json(std::string_view bytes) {
-  std::string out = "[";
-  for (const char byte : bytes) {
-    if (out.size() > 1) out += ',';
-    out += std::to_string(static_cast<unsigned char>(byte));
-  }
-  return out + "]";
-}
-
-std::string token_text(const tokenizer::Tokenizer& tokenizer, TokenId id) {
-  return tokenizer.decode(std::span(&id, 1));
-}
 
 std::string logprobs_json(const Spelling& spelling, const GenerateCall& call,
                           const tokenizer::Tokenizer& tokenizer, TokenNames names,

@@ -4,20 +4,10 @@
 #include <string>
 
 #include "sim/answer.h"
+#include "sim/ranked.h"
 #include "sim/vllm/request.h"
 
 namespace verbatim::sim::vllm {
-
-// The logprobs of one sampled id: itself and those that stand beside it, best first. Made up, but
-// consistent: ranks and logprobs fall together.
-struct Ranked {
-  TokenId id = 0;
-  double logprob = 0;
-  std::uint64_t rank = 1;
-};
-// The sampled id comes first, whatever its rank; `count` in all.
-std::vector<Ranked> ranked(TokenId sampled, double logprob, std::size_t count,
-                           std::uint64_t vocab_size);
 
 // How an entry of logprobs names its id.
 enum class TokenNames {
@@ -33,11 +23,6 @@ std::string logprobs_json(const Spelling& spelling, const GenerateCall& call,
 // [null,{"<id>":{"logprob","rank","decoded_token"}},...] of a prompt, `beside` entries more each.
 std::string prompt_logprobs_json(const TokenIds& prompt, std::uint64_t beside, std::uint64_t seed,
                                  const tokenizer::Tokenizer& tokenizer, std::uint64_t vocab_size);
-
-// [72,101]
-std::string bytes_json(std::string_view bytes);
-// What an id is called in logprobs: its text.
-std::string token_text(const tokenizer::Tokenizer& tokenizer, TokenId id);
 
 // {"prompt_tokens","total_tokens","completion_tokens",...} in the forms vLLM prints.
 enum class UsageForm {
