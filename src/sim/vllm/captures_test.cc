@@ -38,6 +38,10 @@ const std::vector<testing::Volatile>& volatiles() {
       {"metrics.queue_time_ms"},
       {"metrics.mean_itl_ms"},
       {"metrics.tokens_per_second"},
+      {"choices[].message.tool_calls[].id", May::kDrawn},
+      {"token_ids", May::kList},  // a rendering of our own
+      {"token_offsets", May::kList},
+      {"sampling_params.max_tokens"},  // what is left behind it, where none was asked for
       {"data[].created"},
       {"data[].root"},
       {"data[].permission[].id", May::kDrawn},

@@ -6,8 +6,10 @@
 #include "json/value.h"
 #include "json/writer.h"
 #include "sim/vllm/completions_answer.h"
+#include "sim/vllm/derender.h"
 #include "sim/vllm/errors.h"
 #include "sim/vllm/generate_answer.h"
+#include "sim/vllm/render.h"
 #include "sim/vllm/request.h"
 
 namespace verbatim::sim::vllm {
@@ -35,12 +37,15 @@ class VllmFace final : public Face {
     Handler handler;
     bool gated = false;  // served with the token routes only
   };
-  static const std::array<Route, 11> kRoutes;
+  static const std::array<Route, 13> kRoutes;
 
   Task<void> generate(const net::Request& request, net::Responder& answer,
                       base::CancelSignal& gone);
   Task<void> completions(const net::Request& request, net::Responder& answer,
                          base::CancelSignal& gone);
+  Task<void> render(const net::Request& request, net::Responder& answer, base::CancelSignal& gone);
+  Task<void> derender(const net::Request& request, net::Responder& answer,
+                      base::CancelSignal& gone);
   Task<void> abort(const net::Request& request, net::Responder& answer, base::CancelSignal& gone);
   Task<void> set_weights(const net::Request& request, net::Responder& answer,
                          base::CancelSignal& gone);
@@ -64,8 +69,10 @@ class VllmFace final : public Face {
   const Profile& profile_;
 };
 
-const std::array<VllmFace::Route, 11> VllmFace::kRoutes = {
+const std::array<VllmFace::Route, 13> VllmFace::kRoutes = {
     Route{"POST", "/inference/v1/generate", &VllmFace::generate, true},
+    Route{"POST", "/v1/chat/completions/render", &VllmFace::render, true},
+    Route{"POST", "/v1/chat/completions/derender", &VllmFace::derender, true},
     Route{"POST", "/v1/completions", &VllmFace::completions},
     Route{"POST", "/inference/v1/abort_requests", &VllmFace::abort, true},
     Route{"POST", "/update_weight_version", &VllmFace::set_weights},
@@ -196,6 +203,29 @@ Task<void> VllmFace::completions(const net::Request& request, net::Responder& an
       Spelling(*engine_.options.tokenizer, call, plan.done, engine_.options.vocab_size), *read,
       setup(call.rid));
   co_await engine_.answer(call, plan, content, answer, gone);
+}
+
+Task<void> VllmFace::render(const net::Request& request, net::Responder& answer,
+                            base::CancelSignal&) {
+  const auto rendered =
+      render_chat(request.body, request.headers.find("x-request-id"), engine_.hex(16), facts());
+  if (!rendered.ok()) {
+    co_await refuse(rendered.error(), answer);
+    co_return;
+  }
+  (void)co_await answer.send(200, kJson, *rendered);
+}
+
+Task<void> VllmFace::derender(const net::Request& request, net::Responder& answer,
+                              base::CancelSignal&) {
+  const DerenderSetup setup{engine_.stop_id(), engine_.unix_time(),
+                            [this] { return engine_.hex(16); }};
+  const auto derendered = derender_chat(request.body, facts(), setup);
+  if (!derendered.ok()) {
+    co_await refuse(derendered.error(), answer);
+    co_return;
+  }
+  (void)co_await answer.send(200, kJson, *derendered);
 }
 
 Task<void> VllmFace::abort(const net::Request& request, net::Responder& answer,
