@@ -134,9 +134,11 @@ Status read_ids(const Value& list, const std::string& place, std::string_view bo
     return wrong_type("invalid type: " + unexpected(list) + ", expected a sequence", body);
   ids.reserve(list.size());
   for (const auto& member : list) {
-    if (const auto wrong = no_u32(member.value); !wrong.empty())
-      return wrong_type(
-          (place.empty() ? "" : place + "[" + std::to_string(ids.size()) + "]: ") + wrong, body);
+    if (const auto wrong = no_u32(member.value); !wrong.empty()) {
+      std::string where = place;
+      if (!place.empty()) where.append("[").append(std::to_string(ids.size())).append("]: ");
+      return wrong_type(where + wrong, body);
+    }
     ids.push_back(static_cast<TokenId>(*member.value.integer()));
   }
   return {};

@@ -148,7 +148,9 @@ class Comparison {
       if (!other && each.name() != beside.name())
         return differs(place, "the key " + each.name(), "the key " + beside.name());
       const std::string name = other ? "*" : each.name();
-      auto where = compare(each.value, beside.value, place.empty() ? name : place + "." + name);
+      std::string at_name = place;
+      at_name.append(place.empty() ? "" : ".").append(name);
+      auto where = compare(each.value, beside.value, at_name);
       if (!where.empty()) return where;
       ++at;
     }
