@@ -22,11 +22,11 @@ numbers = itertools.count()
 class Stack:
     """Simulator and gateway, and one folder for both."""
 
-    def __init__(self, folder: Path, *sim_options, script=None, serve_options=()):
+    def __init__(self, folder: Path, *sim_options, script=None, serve_options=(), kind="sglang", mode="auto"):
         folder.mkdir(parents=True)
-        self.sim = Simulator(folder, *sim_options, script=script)
+        self.sim = Simulator(folder, *sim_options, script=script, face=kind)
         try:
-            self.gateway = Gateway(folder, self.sim.url, *serve_options)
+            self.gateway = Gateway(folder, self.sim.url, *serve_options, kind=kind, mode=mode)
         except BaseException:
             self.sim.program.kill()
             raise

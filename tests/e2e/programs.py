@@ -90,10 +90,11 @@ class Program:
 class Gateway:
     """`verbatim serve` in front of an engine, with its record files."""
 
-    def __init__(self, folder: Path, engine: str, *options):
+    def __init__(self, folder: Path, engine: str, *options, kind: str = "sglang", mode: str = "auto"):
         self.records = folder / "records"
-        self.program = Program(["serve", "--engine", engine, "--engine-kind", "sglang", "--tokenizer", MODEL, "--record-dir", self.records,
-                                "--cache-dir", folder.parent / "cache", "--port", 0, *options], folder / "serve.stderr")
+        self.program = Program(["serve", "--engine", engine, "--engine-kind", kind, "--engine-mode", mode, "--tokenizer", MODEL,
+                                "--record-dir", self.records, "--cache-dir", folder.parent / "cache", "--port", 0, *options],
+                               folder / "serve.stderr")
         self.url = self.program.url
         self.http = httpx.Client(base_url=self.url, timeout=60)
         until(lambda: self.http.get("/ready").status_code == 200, "the gateway is ready")
@@ -131,9 +132,9 @@ class Gateway:
 class Simulator:
     """`verbatim sim` on the real vocabulary."""
 
-    def __init__(self, folder: Path, *options, script: list[dict] | None = None):
+    def __init__(self, folder: Path, *options, script: list[dict] | None = None, face: str = "sglang"):
         self.log_file = folder / "sim.jsonl"
-        arguments = ["sim", "--face", "sglang", "--tokenizer", MODEL, "--cache-dir", folder.parent / "cache", "--port", 0, "--log",
+        arguments = ["sim", "--face", face, "--tokenizer", MODEL, "--cache-dir", folder.parent / "cache", "--port", 0, "--log",
                      self.log_file, *options]
         if script is not None:
             (folder / "script.json").write_text(json.dumps({"steps": script}))

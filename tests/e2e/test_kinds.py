@@ -1,0 +1,182 @@
+"""Every kind of engine and every mode: one scripted conversation gives the same ids, logprobs, messages and records, whatever the wire."""
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from agent import QUESTIONS, Agent
+from programs import BINARY, MODEL, Simulator, until
+from records import check_record
+
+WAYS = [("sglang", "generate"), ("vllm", "generate"), ("vllm", "completions"), ("vllm", "derender")]
+# What a way can't carry, field by field: nothing else may differ.
+LEFT_OUT = {
+    # vLLM's own parser keeps the newlines that ours trims, and writes arguments anew (engine/vllm/README.md).
+    ("vllm", "derender"): {"assistant_message"},
+}
+SAME = ["prompt_token_ids", "completion_token_ids", "completion_logprobs", "finish_reason", "assistant_message", "spans", "prefix_stable"]
+
+
+def hold(stack, stream: bool) -> tuple[Agent, list[dict]]:
+    session = stack.gateway.session()
+    agent = Agent(f"{stack.gateway.url}/sessions/{session}/v1", stream=stream)
+    for question in QUESTIONS:
+        agent.ask(question)
+    agent.close()
+    return agent, stack.gateway.record(session)
+
+
+def comparable(line: dict, field: str):
+    value = line[field]
+    if field == "assistant_message":  # the ids of calls are the gateway's, new each time
+        return {**value, "tool_calls": [call["function"] for call in value.get("tool_calls", [])]}
+    return value
+
+
+@pytest.fixture(scope="module")
+def reference(workplace):
+    """The conversation as the first way holds it, and a script that samples the same again."""
+    from conftest import Stack
+    stack = Stack(workplace / "kinds-reference")
+    agent, lines = hold(stack, stream=False)
+    stack.close()
+    script = [{"when": {"prompt_ids": line["prompt_token_ids"]}, "output_ids": line["completion_token_ids"],
+               "logprobs": line["completion_logprobs"], "finish": "stop", "matched": line["completion_token_ids"][-1]} for line in lines]
+    return agent, lines, script
+
+
+@pytest.mark.parametrize("stream", [True, False], ids=["streaming", "whole"])
+@pytest.mark.parametrize("kind,mode", WAYS)
+def test_the_same_conversation_is_the_same_over_every_way(make_stack, reference, kind, mode, stream):
+    agent, lines, script = reference
+    stack = make_stack(script=script, kind=kind, mode=mode)
+    again, recorded = hold(stack, stream)
+    sampled = {tuple(entry["prompt_ids"]): entry for entry in stack.sim.log()}
+    check_record(recorded, [sampled[tuple(line["prompt_token_ids"])] for line in recorded])
+    assert len(recorded) == len(lines) == 10
+    skipped = LEFT_OUT.get((kind, mode), set())
+    for number, (line, expected) in enumerate(zip(recorded, lines)):
+        assert (line["backend_kind"], line["engine_mode"]) == (kind, mode)
+        for field in SAME:
+            if field not in skipped:
+                assert comparable(line, field) == comparable(expected, field), f"turn {number}: {field}"
+    if not skipped:
+        assert [turn.content for turn in again.turns] == [turn.content for turn in agent.turns]
+
+
+@pytest.mark.parametrize("kind,mode", WAYS)
+def test_clients_that_hang_up_abort_the_engine_and_leave_no_record(make_stack, kind, mode):
+    """In mode derender nothing has come when the client goes; elsewhere it has read the first event."""
+    stack = make_stack("--token-delay-ms", 20, "--behaviour", "fixed-text", "--text", "word " * 400, kind=kind, mode=mode)
+    before = stack.sim.stats()
+    session = stack.gateway.session()
+    count = 1000
+
+    def hang_up(_):
+        body = {"model": "qwen3", "messages": [{"role": "user", "content": "talk"}], "stream": True}
+        with httpx.Client(timeout=60) as client:
+            if mode == "derender":
+                with pytest.raises(httpx.ReadTimeout):
+                    client.post(f"{stack.gateway.url}/sessions/{session}/v1/chat/completions", json=body, timeout=2.0)
+                return
+            with client.stream("POST", f"{stack.gateway.url}/sessions/{session}/v1/chat/completions", json=body) as answer:
+                assert answer.status_code == 200
+                next(answer.iter_bytes())
+
+    with ThreadPoolExecutor(100) as clients:
+        list(clients.map(hang_up, range(count)))
+
+    def aborted() -> int:
+        stats = stack.sim.stats()
+        return sum(stats[name] - before[name] for name in ("aborted_by_close", "aborted_by_id"))
+
+    until(lambda: aborted() == count, f"{count} aborts at the engine")
+    until(lambda: stack.sim.stats()["running"] == 0, "nothing runs at the engine")
+    assert stack.gateway.record(session) == []
+
+
+def serve(url: str, *options) -> subprocess.CompletedProcess:
+    return subprocess.run([BINARY, "serve", "--engine", url, "--tokenizer", MODEL, *options], capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def engines(workplace):
+    made = {}
+    for face in ("sglang", "vllm"):
+        folder = workplace / f"faces-{face}"
+        folder.mkdir()
+        made[face] = Simulator(folder, face=face)
+    yield made
+    for engine in made.values():
+        engine.close()
+
+
+@pytest.mark.parametrize("declared,found", [("sglang", "vllm"), ("vllm", "sglang")])
+def test_another_kind_than_the_declared_one_refuses_start_with_the_remedy(engines, declared, found):
+    refused = serve(engines[found].url, "--engine-kind", declared)
+    assert refused.returncode == 2
+    assert f"--engine-kind {found}" in refused.stderr and refused.stdout == ""
+
+
+def test_an_unknown_word_is_refused_with_the_list(engines):
+    for option, word in (("--engine-kind", "vlm"), ("--engine-mode", "tokens")):
+        refused = serve(engines["vllm"].url, option, word)
+        assert refused.returncode == 2 and word in refused.stderr
+        assert all(known in refused.stderr for known in {"--engine-kind": ("auto", "sglang", "vllm"), "--engine-mode": ("generate",)}[option])
+    refused = serve(engines["sglang"].url, "--engine-kind", "sglang", "--engine-mode", "derender")
+    assert refused.returncode == 2 and "expected one of generate" in refused.stderr
+
+
+def test_a_route_that_is_switched_off_refuses_start(workplace):
+    folder = workplace / "no-routes"
+    folder.mkdir()
+    engine = Simulator(folder, "--no-token-routes", face="vllm")
+    refused = serve(engine.url)
+    engine.close()
+    assert refused.returncode == 2 and "lacks the route" in refused.stderr and "--engine-mode" in refused.stderr
+
+
+@pytest.mark.parametrize("kind", ["sglang", "vllm"])
+def test_doctor_says_what_is_there_and_how_it_would_be_driven(engines, kind):
+    told = subprocess.run([BINARY, "doctor", "--engine", engines[kind].url + "/v1"], capture_output=True, text=True, timeout=60)
+    assert told.returncode == 0, told.stderr
+    lines = dict(line.split(maxsplit=1) for line in told.stdout.splitlines())
+    assert lines["kind"].startswith(kind) and lines["mode"].startswith("generate") and lines["ids"] == "read as they are sent"
+    assert "context 32768" in lines["model"]
+
+
+def test_doctor_of_nothing_is_a_failure_with_a_hint(workplace):
+    told = subprocess.run([BINARY, "doctor", "--engine", "http://127.0.0.1:9"], capture_output=True, text=True, timeout=60)
+    assert told.returncode == 1 and "is the server up" in told.stderr
+
+
+def discovered(environment: dict, *options) -> subprocess.CompletedProcess:
+    return subprocess.run([BINARY, "doctor", *options], capture_output=True, text=True, timeout=60, env=environment)
+
+
+def test_variables_name_the_engine_and_its_kind(engines):
+    vllm, sglang = engines["vllm"].url, engines["sglang"].url
+    told = discovered({"VLLM_BASE_URL": vllm + "/v1"})
+    assert told.returncode == 0 and "vllm (as told)" in told.stdout
+    both = discovered({"VLLM_BASE_URL": vllm, "SGLANG_BASE_URL": sglang})
+    assert both.returncode == 2 and "SGLANG_BASE_URL and VLLM_BASE_URL" in both.stderr
+    chosen = discovered({"VLLM_BASE_URL": vllm, "SGLANG_BASE_URL": sglang}, "--engine-kind", "sglang")
+    assert chosen.returncode == 0 and "sglang (as told)" in chosen.stdout
+    none = discovered({})
+    assert none.returncode == 2 and "VERBATIM_ENGINE" in none.stderr
+
+
+def test_a_gateway_does_not_take_itself_for_an_engine():
+    refused = serve("http://127.0.0.1:8123", "--port", "8123")
+    assert refused.returncode == 2 and "own address" in refused.stderr
+
+
+def test_the_key_of_the_engine_may_stand_in_a_file(engines, tmp_path):
+    empty = tmp_path / "key"
+    empty.write_text("\n")
+    refused = serve(engines["vllm"].url, "--engine-api-key-file", empty)
+    assert refused.returncode == 2 and "is empty" in refused.stderr
+    empty.write_text("secret\n")
+    twice = serve(engines["vllm"].url, "--engine-api-key-file", empty, "--engine-api-key", "other")
+    assert twice.returncode == 2 and "one of the two" in twice.stderr
