@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <utility>
@@ -6,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
+#include "cli/config_file.h"
 
 namespace {
 
@@ -41,8 +43,12 @@ int main(int argc, char** argv) {
     Run run = add(program);
     commands.emplace_back(program.get_subcommands({}).back(), std::move(run));
   }
+  add_config_options(program);
+  auto arguments = with_config(program, *verbatim::base::system_files(), {argv + 1, argv + argc});
+  if (!arguments) return static_cast<int>(usage(arguments.error().message));
+  std::reverse(arguments->begin(), arguments->end());  // as the library takes them
   try {
-    program.parse(argc, argv);
+    program.parse(std::move(*arguments));
   } catch (const CLI::ParseError& problem) {
     if (const int code = problem.get_exit_code(); code != 0) {
       if (const auto what = explain(program); !what.empty()) return static_cast<int>(usage(what));

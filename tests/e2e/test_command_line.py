@@ -41,3 +41,41 @@ def test_bytes_that_are_no_text_have_no_ids():
 def test_ids_beyond_the_vocabulary_are_told():
     code, stderr = run("decode", "--tokenizer", MODEL, text=b"[9707, 999999]")
     assert code == 0 and "not in the vocabulary" in stderr
+
+
+def doctor(tmp_path, text: str, *options, **environment) -> subprocess.CompletedProcess:
+    """The command whose output shows which options it was run with."""
+    path = tmp_path / "verbatim.toml"
+    path.write_text(text)
+    return subprocess.run([BINARY, "doctor", "--config", path, *options], capture_output=True, text=True, timeout=60, env=environment)
+
+
+def test_options_stand_in_a_file_below_the_environment_and_flags(tmp_path):
+    file = '[doctor]\nengine = "http://127.0.0.1:7"\n[serve]\nengine = "http://127.0.0.1:8"\nport = 1\n'
+    assert "127.0.0.1:7" in doctor(tmp_path, file).stdout
+    assert "127.0.0.1:5" in doctor(tmp_path, file, VERBATIM_ENGINE="http://127.0.0.1:5").stdout
+    for option in (["--engine", "http://127.0.0.1:6"], ["--engine=http://127.0.0.1:6"]):
+        assert "127.0.0.1:6" in doctor(tmp_path, file, *option, VERBATIM_ENGINE="http://127.0.0.1:5").stdout
+    assert "127.0.0.1:8" in doctor(tmp_path, '[serve]\nengine = "http://127.0.0.1:8"\nport = 1\n').stdout, "what both know"
+    (tmp_path / "named.toml").write_text('[doctor]\nengine = "http://127.0.0.1:7"\n')
+    named = subprocess.run([BINARY, "doctor"], capture_output=True, text=True, env={"VERBATIM_CONFIG": str(tmp_path / "named.toml")})
+    assert "127.0.0.1:7" in named.stdout
+
+
+@pytest.mark.parametrize("text,says", [
+    ('[doctor]\nengin = "x"\n', "verbatim.toml:2: [doctor] engin: doctor has no such option"),
+    ("[doktor]\n", "[doktor]: there is no command of that name"),
+    ('engine = "x"\n', "engine stands outside a table"),
+    ('[doctor]\nengine = "x\n', "verbatim.toml:2"),
+    ("[doctor]\nengine = {a = 1}\n", "expected a string"),
+    ('[doctor]\nengine-kind = "vlm"\n', "vlm"),
+    ('[doctor]\nconfig = "other.toml"\n', "no such option"),
+], ids=["unknown key", "unknown table", "no table", "no TOML", "a table as value", "a bad value", "a file within a file"])
+def test_a_bad_file_is_refused_with_the_place(tmp_path, text, says):
+    refused = doctor(tmp_path, text)
+    assert refused.returncode == 2 and says in refused.stderr, refused.stderr
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    refused = subprocess.run([BINARY, "serve", "--config", tmp_path / "none.toml"], capture_output=True, text=True)
+    assert refused.returncode == 2 and "none.toml" in refused.stderr
