@@ -18,6 +18,14 @@ bool is_event_stream(const net::Headers& headers) {
                                    "text/event-stream");
 }
 
+// Goes into records: plain, and no longer than an id.
+std::string request_id_of(const net::Headers& headers) {
+  constexpr std::size_t kMax = 512;
+  const auto id = headers.find("x-request-id");
+  const bool plain = std::all_of(id.begin(), id.end(), [](char c) { return c > 0x20 && c < 0x7f; });
+  return plain && id.size() <= kMax ? std::string(id) : std::string();
+}
+
 base::Error cut_short(std::string found) {
   auto error = base::error(ErrorKind::kEngine, "the engine's answer was cut: " + std::move(found));
   error.code = "cut_answer";
@@ -49,7 +57,8 @@ AnswerStream::AnswerStream(HttpPeer& peer, net::ClientResponse response, Setup s
       on_abort_(std::move(setup.on_abort)),
       response_(std::move(response)),
       body_(is_event_stream(response_->headers()) ? Body::kEvents : Body::kWhole),
-      events_(peer.options().max_event) {
+      events_(peer.options().max_event),
+      engine_request_id_(request_id_of(response_->headers())) {
   if (setup.cancel != nullptr)
     on_cancel_.emplace(*setup.cancel, [this] { give_up("the request was given up"); });
 }
@@ -123,8 +132,7 @@ base::Status AnswerStream::take_event(std::string_view data) {
   if (data != "[DONE]") return take_object(data);
   auto end = reader_->finish();
   if (!end.ok()) return std::move(end).error();
-  end_ = std::move(*end);
-  done_ = true;
+  set_end(std::move(*end));
   return {};
 }
 
@@ -142,6 +150,13 @@ void AnswerStream::take_end() {
   if (auto status = take_object(whole_); !status.ok()) return fail(std::move(status).error());
   if (auto status = take_event("[DONE]"); !status.ok()) return fail(std::move(status).error());
   response_.reset();
+}
+
+void AnswerStream::set_end(TokenEnd end) {
+  end_ = std::move(end);
+  end_.engine_url = net::url_text(peer_.options().url);
+  end_.engine_request_id = engine_request_id_;
+  done_ = true;
 }
 
 void AnswerStream::fail(base::Error error) {
@@ -169,9 +184,8 @@ base::Status AnswerStream::cut() {
     fail(std::move(end).error());
     return *failure_;
   }
-  end_ = std::move(*end);
   chunk_ = {};
-  done_ = true;
+  set_end(std::move(*end));
   tell_engine();
   return {};
 }

@@ -47,6 +47,7 @@ class AnswerStream final : public TokenStream {
   base::Status take_event(std::string_view data);
   base::Status take_object(std::string_view data);
   void take_end();
+  void set_end(TokenEnd end);
   void fail(base::Error error);
   void give_up(const char* reason);
   void tell_engine();
@@ -64,6 +65,7 @@ class AnswerStream final : public TokenStream {
   bool heard_ = false;
   bool done_ = false;  // end_ is proved
   std::optional<base::Error> failure_;
+  const std::string engine_request_id_;
   TokenEnd end_;
   std::optional<base::CancelHook> on_cancel_;
 };

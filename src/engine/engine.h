@@ -15,6 +15,7 @@
 #include "base/token.h"
 #include "message/message.h"
 #include "message/sampling.h"
+#include "net/http_types.h"
 
 namespace verbatim::engine {
 
@@ -38,6 +39,12 @@ struct TokenRequest {
   std::string_view chat;
   std::vector<TokenId> stop_token_ids;  // close ids of the family and the client's
   std::string routing_key;              // session or root: for routers that pin
+  // TokenEnd::engine_url of the turn this one goes on from: that replica has its prefix. Empty:
+  // none, or not known.
+  std::string last_engine_url;
+  // Of the client, to be sent along as they are: traceparent, tracestate, baggage, x-request-id.
+  // A kind whose engine would take one of them for the request's own id leaves it out.
+  net::Headers headers;
   base::MonoTime deadline = base::kNever;
   // Fired, the generation is aborted, whether its first event has come or not. Must outlive the
   // stream.
@@ -98,6 +105,8 @@ struct TokenEnd {
   // of the chunks.
   std::optional<std::vector<double>> exact_logprobs;
   std::optional<RenderSkew> skew;  // of kinds that render
+  std::string engine_url;         // who sampled, as net::url_text() writes it
+  std::string engine_request_id;  // x-request-id of the answer; empty: none that can be kept
 };
 
 // A running generation. One owner, one executor. Destroying it before the end aborts the

@@ -6,6 +6,7 @@
 
 #include "gateway/chat_answers.h"
 #include "gateway/error_policy.h"
+#include "gateway/passed_headers.h"
 #include "json/value.h"
 #include "protocol/openai_error.h"
 #include "tokenizer/utf8.h"
@@ -124,6 +125,7 @@ base::Result<TurnRequest> ChatEndpoint::turn_of(const net::Request& http,
     return status.error();
   if (turn.request_id.empty()) turn.request_id = "req_" + base::new_base62_id(runtime_.random, 24);
   turn.chat = http.body;
+  turn.headers = headers_for_engine(http.headers, turn.request_id);
   turn.messages = std::move(request.messages);
   turn.wants_tools = request.wants_tools();
   turn.tools = std::move(request.tools);

@@ -100,6 +100,23 @@ TEST(ChatEndpoint, a_request_id_is_the_clients_or_ours_and_is_recorded) {
   });
 }
 
+TEST(ChatEndpoint, the_engine_sees_the_clients_trace_and_never_its_credentials) {
+  ChatServer server;
+  server.run([&](HttpCaller& c) -> Task<void> {
+    c.headers.add("traceparent", "00-ab-cd-01")
+        .add("baggage", "k=v")
+        .add("x-request-id", "client-9");
+    c.headers.add("Authorization", "Bearer secret").add("x-api-key", "secret");
+    (void)co_await c.post("/s1", kWhole);
+  });
+  ASSERT_EQ(server.scene.engine.asked.size(), 1U);
+  std::vector<std::string> lines;
+  for (const auto field : server.scene.engine.asked[0].headers)
+    lines.push_back(std::string(field.name) + ": " + std::string(field.value));
+  EXPECT_EQ(lines, (std::vector<std::string>{"traceparent: 00-ab-cd-01", "baggage: k=v",
+                                             "x-request-id: client-9"}));
+}
+
 TEST(ChatEndpoint, an_id_in_a_header_that_records_can_not_hold_is_refused) {
   for (const std::string name : {"x-request-id", "x-thread-id"}) {
     for (const std::string& value :

@@ -10,6 +10,7 @@
 #include "json/value.h"
 #include "message/message.h"
 #include "message/sampling.h"
+#include "net/http_types.h"
 #include "store/store.h"
 #include "trajectory/attach.h"
 
@@ -29,6 +30,7 @@ struct TurnRequest {
   std::string completion_id;
   std::string_view
       chat;  // the request as it came, for engines that read it; lives as long as the turn
+  net::Headers headers;  // go up with the engine request; see headers_for_engine()
 };
 
 // What will be done for a request: decided before anything is sent or changed.

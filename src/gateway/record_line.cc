@@ -136,6 +136,8 @@ std::string record_line(const trajectory::TurnPtr& turn, const RecordPlace& plac
   write_place(w, *turn);
   w.key("spans");
   write_spans(w, turn->spans);
+  if (!turn->engine_url.empty()) w.field("engine_url", turn->engine_url);
+  if (!turn->engine_request_id.empty()) w.field("engine_request_id", turn->engine_request_id);
   w.field("engine_mode", turn->engine_mode)
       .field("engine_finish_reason", turn->engine_finish)
       .field("encoding_policy", turn->root->encoding_policy);

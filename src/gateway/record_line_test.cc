@@ -44,6 +44,8 @@ trajectory::TurnPtr full_turn(Scene& scene) {
   script.steps[0].logprobs = {-0.5, -0.25, -4};
   script.weights = {{"w1", 0}, {"w2", 1}};
   script.cached_tokens = 2;
+  script.engine_url = "http://replica-2";
+  script.engine_request_id = "engine-7";
   scene.engine.scripts.push_back(script);
   return scene.turn(std::move(request)).value();
 }
@@ -111,6 +113,8 @@ TEST(RecordLine, the_fields_beyond_the_format_are_there_too) {
   EXPECT_EQ(at(line, {"max_completion_tokens"}), "100");
   EXPECT_EQ(at(line, {"encoding_policy"}), "injection_safe");
   EXPECT_EQ(at(line, {"family"}), "chatml");
+  EXPECT_EQ(at(line, {"engine_url"}), "http://replica-2");
+  EXPECT_EQ(at(line, {"engine_request_id"}), "engine-7");
   EXPECT_EQ(at(line, {"engine_mode"}), "scripted");
   EXPECT_EQ(at(line, {"engine_finish_reason"}), "stop");
   EXPECT_EQ(at(line, {"timings", "received_ms"}), std::to_string(turn->times.received_ms));
@@ -130,6 +134,8 @@ TEST(RecordLine, what_is_absent_is_left_out_or_null) {
   const std::string line = record_line(turn, {});
   EXPECT_EQ(at(line, {"thread_id"}), "");
   EXPECT_EQ(at(line, {"template_kwargs"}), "");
+  EXPECT_EQ(at(line, {"engine_url"}), "");
+  EXPECT_EQ(at(line, {"engine_request_id"}), "");
   EXPECT_EQ(at(line, {"sampling"}), "{}");
   EXPECT_EQ(at(line, {"parent_turn"}), "null");
   EXPECT_EQ(at(line, {"attach", "kind"}), "root");

@@ -102,6 +102,8 @@ Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest request, TurnObser
   asked.max_new_tokens = turn.plan.max_new_tokens;
   asked.stop_token_ids = turn.stop_ids;
   asked.routing_key = turn.plan.session_id;
+  if (turn.plan.parent) asked.last_engine_url = turn.plan.parent->engine_url;
+  asked.headers = std::move(turn.request.headers);
   asked.deadline = received + options_.turn_timeout;
   asked.cancel = &cancel;
   auto stream = co_await engine_.generate(std::move(asked));
@@ -259,6 +261,9 @@ Result<std::unique_ptr<Turn>> TurnRunner::conclude(Running& turn, const engine::
   node->attach = plan.attach;
   node->engine_kind = engine_.kind();
   node->engine_mode = engine_.mode();
+  node->engine_url = end.engine_url;
+  if (end.engine_request_id != turn.request.request_id)
+    node->engine_request_id = end.engine_request_id;
   for (const auto& span : end.weight_versions)
     node->weight_versions.push_back({span.version, span.begin});
   node->cached_tokens = end.cached_tokens;

@@ -360,6 +360,24 @@ TEST(TurnRunner, what_the_engine_says_of_itself_is_recorded) {
   EXPECT_EQ(turn->completion_id, "chatcmpl-1");
 }
 
+TEST(TurnRunner, a_turn_keeps_who_sampled_it_and_the_next_one_tells_the_engine) {
+  Scene scene;
+  for (const char* url : {"http://replica-1", "http://replica-2"}) {
+    EngineScript said = FakeEngine::says(encoded("fine<|im_end|>"));
+    said.engine_url = url;
+    said.engine_request_id = "req_1";
+    scene.engine.scripts.push_back(said);
+  }
+  const auto parent = scene.turn(hello()).value();
+  EXPECT_EQ(parent->engine_url, "http://replica-1");
+  EXPECT_EQ(parent->engine_request_id, "") << "it is the turn's own";
+  const auto child = scene.turn(Scene::continued(parent, user("go on"))).value();
+  EXPECT_EQ(child->engine_url, "http://replica-2");
+  ASSERT_EQ(scene.engine.asked.size(), 2U);
+  EXPECT_EQ(scene.engine.asked[0].last_engine_url, "");
+  EXPECT_EQ(scene.engine.asked[1].last_engine_url, "http://replica-1");
+}
+
 TEST(TurnRunner, times_are_those_of_the_clock) {
   Scene scene;
   EngineScript slow =

@@ -26,6 +26,9 @@ struct Sampling {
   std::vector<base::TokenId> stop_token_ids;
   bool logprobs = false;      // the client wants to see them
   unsigned top_logprobs = 0;  // [0, 20]
+  // How the engine is to treat the request; what is sampled does not depend on it.
+  std::string cache_salt;     // prefixes are shared among equal ones only; empty: with everybody
+  std::int64_t priority = 0;  // higher = sooner, whatever the engine's own sense; 32 bits
   bool operator==(const Sampling&) const = default;
 };
 

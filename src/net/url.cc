@@ -98,6 +98,10 @@ std::string host_field(const base::Endpoint& endpoint) {
   return text;
 }
 
+std::string url_text(const Url& url) {
+  return (url.endpoint.tls ? "https://" : "http://") + host_field(url.endpoint) + url.base_path;
+}
+
 base::Result<std::string> percent_decode(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

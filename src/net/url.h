@@ -20,6 +20,8 @@ base::Result<Url> parse_url(std::string_view text);
 // "host:port", IPv6 in brackets, the port left out where it is the scheme's own: for the Host
 // field.
 std::string host_field(const base::Endpoint& endpoint);
+// "http://host:port/base": what parse_url() reads, in one spelling.
+std::string url_text(const Url& url);
 // "%41" -> "A". Error: a broken escape, or %00.
 base::Result<std::string> percent_decode(std::string_view text);
 

@@ -17,6 +17,7 @@ constexpr std::size_t kMaxStopStrings = 16;
 constexpr std::size_t kMaxStopBytes = 1024;
 constexpr std::size_t kMaxStopIds = 256;
 constexpr std::int64_t kMaxTopLogprobs = 20;
+constexpr std::size_t kMaxSaltBytes = 1024;
 
 using Field = const std::string&;
 using Reader = Status (*)(const Value& value, Field field, ChatRequest& request);
@@ -74,6 +75,24 @@ Status read_repetition_penalty(const Value& v, Field f, ChatRequest& r) {
 }
 Status read_seed(const Value& v, Field f, ChatRequest& r) {
   return take(read_integer(v, f, {.expected = "an integer"}), r.sampling.seed);
+}
+
+Status read_priority(const Value& v, Field f, ChatRequest& r) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  return take(read_integer(v, f, {Limits::min(), Limits::max(), "an integer of 32 bits"}),
+              r.sampling.priority);
+}
+
+// What an engine refuses beyond this, its kind knows.
+Status read_cache_salt(const Value& v, Field f, ChatRequest& r) {
+  auto salt = read_string(v, f);
+  if (!salt) return std::move(salt).error();
+  if (salt->empty() || salt->size() > kMaxSaltBytes) {
+    return base::invalid(f, "expected 1 to " + std::to_string(kMaxSaltBytes) + " bytes, found " +
+                                std::to_string(salt->size()));
+  }
+  r.sampling.cache_salt = std::move(*salt);
+  return {};
 }
 
 Status read_top_k(const Value& v, Field f, ChatRequest& r) {
@@ -222,6 +241,8 @@ constexpr Parameter kParameters[] = {
     {"n", read_n},
     {"stop", read_stop},
     {"stop_token_ids", read_stop_token_ids},
+    {"priority", read_priority},
+    {"cache_salt", read_cache_salt},
     {"logprobs", read_logprobs},
     {"top_logprobs", read_top_logprobs},
     {"chat_template_kwargs", read_template_kwargs},

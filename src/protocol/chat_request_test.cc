@@ -41,6 +41,29 @@ std::string not_served(const std::string& body) {
   return refusal(body, ErrorKind::kUnsupported);
 }
 
+TEST(ChatRequest, reads_priority_and_cache_salt) {
+  const auto request = read(with(R"("priority": -7, "cache_salt": "tenant/1")"));
+  EXPECT_EQ(request.sampling.priority, -7);
+  EXPECT_EQ(request.sampling.cache_salt, "tenant/1");
+  const auto none = read(with(R"("priority": null, "cache_salt": null)"));
+  EXPECT_EQ(none.sampling, message::Sampling{});
+  EXPECT_EQ(read(with(R"("priority": 2147483647)")).sampling.priority, 2147483647);
+}
+
+TEST(ChatRequest, refuses_priorities_and_salts_that_no_engine_takes) {
+  const std::pair<std::string, std::string> table[] = {
+      {R"("priority": "high")", "priority: expected an integer of 32 bits, found \"high\""},
+      {R"("priority": 1.5)", "priority: expected an integer of 32 bits, found 1.5"},
+      {R"("priority": 2147483648)", "priority: expected an integer of 32 bits, found 2147483648"},
+      {R"("priority": -2147483649)", "priority: expected an integer of 32 bits, found -2147483649"},
+      {R"("cache_salt": 1)", "cache_salt: expected a string, found a number"},
+      {R"("cache_salt": "")", "cache_salt: expected 1 to 1024 bytes, found 0"},
+      {R"("cache_salt": ")" + std::string(1025, 'a') + "\"",
+       "cache_salt: expected 1 to 1024 bytes, found 1025"},
+  };
+  for (const auto& [parameter, refused] : table) EXPECT_EQ(refusal(with(parameter)), refused);
+}
+
 TEST(ChatRequest, reads_what_an_sdk_sends) {
   const auto request = read(R"({
     "model": "m", "stream": true, "stream_options": {"include_usage": true},

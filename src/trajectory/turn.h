@@ -102,6 +102,8 @@ struct Turn {
   std::string engine_mode;
   std::optional<RenderSkew> render_skew;  // where the engine rendered the chat too
   std::string engine_version;
+  std::string engine_url;         // of the engine, or the replica, that sampled
+  std::string engine_request_id;  // the engine's x-request-id, where it is not request_id
   std::vector<WeightSpan> weight_versions;
   std::optional<std::uint64_t> cached_tokens;
   message::Sampling sampling;        // as asked

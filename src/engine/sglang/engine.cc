@@ -20,13 +20,16 @@ SglangEngine::SglangEngine(base::Runtime& runtime, const Options& options)
       abort_repeat_(options.abort_repeat) {}
 
 Status SglangEngine::check(const message::Sampling& sampling) const {
-  return check_sampling(sampling, vocab_size_);
+  if (auto status = check_sampling(sampling, vocab_size_); !status.ok()) return status;
+  return sampling.cache_salt.empty() ? Status() : check_salting(engine_version_);
 }
 
 Task<Result<std::unique_ptr<TokenStream>>> SglangEngine::generate(TokenRequest request) {
   if (auto status = check_request(request); !status.ok()) co_return std::move(status).error();
+  if (low_values_first_) request.sampling.priority = -request.sampling.priority;
   const std::string body = generate_body(request);
   HttpPeer::Sent sent;
+  sent.headers = std::move(request.headers);
   if (!request.routing_key.empty() && net::is_field_value(request.routing_key))
     sent.headers.add("X-SMG-Routing-Key", request.routing_key);
   sent.cancel = request.cancel;

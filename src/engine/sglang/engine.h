@@ -48,7 +48,10 @@ class SglangEngine final : public Engine {
   HttpPeer peer_;
   const std::uint64_t vocab_size_;
   const base::Duration abort_repeat_;
-  bool streams_new_only_ = false;  // as the last probe() found
+  // As the last probe() found.
+  bool streams_new_only_ = false;
+  bool low_values_first_ = false;  // of priorities
+  std::string engine_version_;
 };
 
 // Traces of this kind (see Kind): what GETs that only it answers say.

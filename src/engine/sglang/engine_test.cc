@@ -181,6 +181,59 @@ TEST(SglangEngine, streams_what_the_engine_samples) {
   EXPECT_TRUE(has("X-SMG-Routing-Key: session-1"));
 }
 
+TEST(SglangEngine, says_who_sampled_and_under_which_id) {
+  const std::pair<std::string, std::string> ids[] = {
+      {"engine-7", "engine-7"}, {"", ""}, {"with blank", ""}, {std::string(600, 'x'), ""}};
+  for (const auto& [sent, kept] : ids) {
+    Scene scene(
+        [&](const net::Request&, net::Responder& answer, base::CancelSignal&) -> Task<void> {
+          net::Headers headers;
+          headers.add("Content-Type", "text/event-stream").add("X-Request-Id", sent);
+          (void)answer.begin_stream(200, headers);
+          (void)co_await answer.write(kFirst + kSecond + kDone);
+          (void)co_await answer.end();
+        });
+    const Outcome out = generate(scene, scene.request());
+    ASSERT_FALSE(out.error) << out.error->message;
+    EXPECT_EQ(out.end->engine_request_id, kept);
+    EXPECT_EQ(out.end->engine_url, net::url_text(scene.options.url));
+  }
+}
+
+TEST(SglangEngine, passes_the_clients_trace_on) {
+  Scene scene(events({kFirst + kSecond + kDone}));
+  auto request = scene.request();
+  request.headers.add("traceparent", "00-ab-cd-01").add("x-request-id", "req_1");
+  const Outcome out = generate(scene, request);
+  ASSERT_FALSE(out.error) << out.error->message;
+  for (const char* line : {"traceparent: 00-ab-cd-01", "x-request-id: req_1"}) {
+    EXPECT_TRUE(std::find(scene.headers.begin(), scene.headers.end(), line) != scene.headers.end())
+        << line;
+  }
+}
+
+TEST(SglangEngine, a_higher_priority_is_sooner_whatever_the_servers_sense) {
+  for (const bool low_first : {false, true}) {
+    Scene scene(events({kFirst + kSecond + kDone}));
+    scene.pages = {{"/server_info", 200,
+                    std::string(R"({"version":"0.5.18","schedule_low_priority_values_first":)") +
+                        (low_first ? "true}" : "false}")}};
+    auto request = scene.request();
+    request.sampling.priority = 5;
+    request.sampling.cache_salt = "tenant";
+    scene.run([&](SglangEngine& engine) -> Task<void> {
+      EXPECT_FALSE(engine.check(request.sampling).ok()) << "no release is known yet";
+      (void)co_await engine.probe(base::kNever);
+      EXPECT_TRUE(engine.check(request.sampling).ok());
+      Outcome out;
+      co_await generate_into(engine, request, out);
+      EXPECT_FALSE(out.error);
+    });
+    const std::string wanted = low_first ? "\"priority\":-5," : "\"priority\":5,";
+    EXPECT_NE(scene.bodies.at(0).find(wanted), std::string::npos) << scene.bodies.at(0);
+  }
+}
+
 TEST(SglangEngine, keeps_its_connection_after_a_finished_stream) {
   Scene scene(events({kFirst + kSecond + kDone}));
   scene.run([&](SglangEngine& engine) -> Task<void> {

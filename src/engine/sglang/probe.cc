@@ -60,6 +60,8 @@ Task<Result<Probe>> SglangEngine::probe(MonoTime deadline) {
     // The older name came first.
     streams_new_only_ =
         flag_in(root, "incremental_streaming_output") || flag_in(root, "stream_output");
+    low_values_first_ = flag_in(root, "schedule_low_priority_values_first");
+    engine_version_ = probe.engine_version;
   }
   if (!*models && !*model && !*server) {
     co_return base::error(ErrorKind::kUnavailable,

@@ -1,5 +1,9 @@
 #include "engine/sglang/request_builder.h"
 
+#include <array>
+#include <charconv>
+#include <optional>
+
 #include "engine/request_fields.h"
 #include "json/writer.h"
 
@@ -30,6 +34,20 @@ std::string sampling_params(const TokenRequest& request) {
   return w.take();
 }
 
+// "0.5.18", "0.5.18.post1" -> its first three numbers.
+std::optional<std::array<unsigned, 3>> release_of(std::string_view version) {
+  std::array<unsigned, 3> numbers{};
+  const char* at = version.data();
+  const char* const end = at + version.size();
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (i > 0 && (at == end || *at++ != '.')) return std::nullopt;
+    const auto [next, failed] = std::from_chars(at, end, numbers[i]);
+    if (failed != std::errc()) return std::nullopt;
+    at = next;
+  }
+  return numbers;
+}
+
 }  // namespace
 
 std::string generate_body(const TokenRequest& request) {
@@ -43,6 +61,13 @@ std::string generate_body(const TokenRequest& request) {
   body += sampling_params(request);
   body += ",\"return_logprob\":true,\"logprob_start_len\":-1,\"top_logprobs_num\":";
   body += std::to_string(request.sampling.logprobs ? request.sampling.top_logprobs : 0);
+  // Earlier releases, and servers without priority scheduling, ignore it: it is a wish.
+  if (request.sampling.priority != 0)
+    body += ",\"priority\":" + std::to_string(request.sampling.priority);
+  if (!request.sampling.cache_salt.empty()) {
+    body += ",\"cache_salt\":";
+    json::append_string(body, request.sampling.cache_salt);
+  }
   body += ",\"stream\":true}";
   return body;
 }
@@ -51,6 +76,20 @@ std::string abort_body(std::string_view request_id) {
   json::Writer w;
   w.begin_object().field("rid", request_id).end_object();
   return w.take();
+}
+
+// GenerateReqInput has the key since sgl-project/sglang#30827; before #23300 the older extra_key
+// was read and forgotten on its way to the cache. What is ignored would share the cache with
+// everybody.
+base::Status check_salting(std::string_view version) {
+  constexpr std::array<unsigned, 3> kFirst = {0, 5, 18};
+  if (const auto release = release_of(version); release && *release >= kFirst) return {};
+  auto error = base::error(base::ErrorKind::kUnsupported,
+                           "needs SGLang 0.5.18, found " +
+                               (version.empty() ? "no release" : std::string(version)) +
+                               ": it may share cached prefixes in spite of the salt");
+  error.field = "cache_salt";
+  return error;
 }
 
 }  // namespace verbatim::engine::sglang

@@ -22,4 +22,7 @@ std::string generate_body(const TokenRequest& request);
 // so it must not be empty.
 std::string abort_body(std::string_view request_id);
 
+// Whether this release keeps prefixes of different cache_salt apart. Unknown releases do not.
+base::Status check_salting(std::string_view version);
+
 }  // namespace verbatim::engine::sglang

@@ -54,6 +54,32 @@ TEST(RequestBuilder, leaves_out_what_nobody_asked_for) {
             R"("top_logprobs_num":0,"stream":true})");
 }
 
+TEST(RequestBuilder, writes_priority_and_salt_beside_the_sampling_parameters) {
+  const TokenIds prompt = {1};
+  TokenRequest request;
+  request.request_id = "r";
+  request.prompt = {prompt};
+  request.max_new_tokens = 1;
+  request.sampling.priority = -3;
+  request.sampling.cache_salt = "a\"b";
+  const std::string body = generate_body(request);
+  EXPECT_TRUE(body.ends_with(R"(},"return_logprob":true,"logprob_start_len":-1,)"
+                             R"("top_logprobs_num":0,"priority":-3,"cache_salt":"a\"b",)"
+                             R"("stream":true})"))
+      << body;
+}
+
+TEST(RequestBuilder, a_salt_needs_a_release_that_keeps_to_it) {
+  for (const char* good : {"0.5.18", "0.5.18.post1", "0.5.20", "0.6.0rc1", "1.0.0"})
+    EXPECT_TRUE(check_salting(good).ok()) << good;
+  for (const char* bad : {"", "0.5.17", "0.5", "0.4.99", "main", "0.5.x", "0.0.0.dev1", "0..18"}) {
+    const auto status = check_salting(bad);
+    ASSERT_FALSE(status.ok()) << bad;
+    EXPECT_EQ(status.error().field, "cache_salt");
+    EXPECT_EQ(status.error().kind, base::ErrorKind::kUnsupported);
+  }
+}
+
 TEST(RequestBuilder, prints_long_prompts_in_any_pieces) {
   base::SeededRandom random(2);
   TokenIds ids;

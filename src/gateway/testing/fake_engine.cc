@@ -56,6 +56,8 @@ class FakeStream final : public TokenStream {
     end_.weight_versions = script_.weights;
     end_.exact_logprobs = script_.exact_logprobs;
     end_.skew = script_.skew;
+    end_.engine_url = script_.engine_url;
+    end_.engine_request_id = script_.engine_request_id;
     if (cancel != nullptr) client_.emplace(*cancel, [this, cancel] { stop(cancel->reason()); });
     ++engine_.running;
   }
@@ -137,6 +139,8 @@ Task<Result<std::unique_ptr<TokenStream>>> FakeEngine::generate(engine::TokenReq
   told.max_new_tokens = request.max_new_tokens;
   told.stop_token_ids = request.stop_token_ids;
   told.routing_key = request.routing_key;
+  told.last_engine_url = request.last_engine_url;
+  told.headers = request.headers;
   asked.push_back(std::move(told));
   EngineScript script =
       scripts.empty() ? says(chat::testing::encoded("ok<|im_end|>")) : scripts.front();

@@ -34,6 +34,8 @@ struct EngineScript {
   std::optional<std::uint64_t> cached_tokens;
   std::optional<std::vector<double>> exact_logprobs;
   std::optional<engine::RenderSkew> skew;
+  std::string engine_url;
+  std::string engine_request_id;
   std::function<void()> at_end;  // runs when the end is read
 };
 
@@ -44,6 +46,8 @@ struct EngineAsked {
   std::uint64_t max_new_tokens = 0;
   std::vector<engine::TokenId> stop_token_ids;
   std::string routing_key;
+  std::string last_engine_url;
+  net::Headers headers;
 };
 
 // An engine that plays scripts, one per request. Without one left it samples "ok" and <|im_end|> of
