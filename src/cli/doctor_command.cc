@@ -39,8 +39,11 @@ void print_models(const engine::Identity& identity) {
 }
 
 Exit run(const EngineOptions& options) {
-  auto asked = options.choice("");
-  if (!asked.ok()) return usage(asked.error().message);
+  auto all = options.choices("");
+  if (!all.ok()) return usage(all.error().message);
+  if (all->size() > 1)
+    return usage("--engine: one at a time, found " + std::to_string(all->size()));
+  const auto* asked = &all->front();
   print("engine", net::host_field(asked->url.endpoint) + asked->url.base_path);
   auto found = inspect_engine(*asked);
   if (!found.ok()) {

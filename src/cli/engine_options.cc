@@ -75,6 +75,25 @@ Result<std::pair<std::string, std::string>> discover(const std::string& kind) {
                  names + " are both set: say which with --engine-kind or --engine");
 }
 
+// Each once.
+Result<std::vector<net::Url>> read_addresses(const std::vector<std::string>& addresses,
+                                             const std::string& listen) {
+  std::vector<net::Url> urls;
+  for (const auto& address : addresses) {
+    auto url = net::parse_url(address);
+    if (!url) return refused("--engine", url.error().message + ", such as http://127.0.0.1:30000");
+    if (net::host_field(url->endpoint) == listen)
+      return refused("--engine", address + " is this gateway's own address");
+    *url = engine::server_root(std::move(*url));
+    for (const auto& other : urls) {
+      if (net::url_text(other) == net::url_text(*url))
+        return refused("--engine", address + " is given twice");
+    }
+    urls.push_back(std::move(*url));
+  }
+  return urls;
+}
+
 bool plain_from_kind(const Inspected& inspected) {
   const auto& kinds = inspected.identity.kinds;
   // Its only route for generation takes ids.
@@ -114,9 +133,11 @@ std::string environment(std::string_view variable) {
 
 void EngineOptions::add(CLI::App& command) {
   command
-      .add_option("--engine", url,
-                  "URL of the engine, a trailing /v1 is left out (default: SGLANG_BASE_URL or "
-                  "VLLM_BASE_URL, where one is set)")
+      .add_option("--engine", urls,
+                  "URL of the engine, a trailing /v1 is left out; given several times (or with "
+                  "commas), of its replicas (default: SGLANG_BASE_URL or VLLM_BASE_URL, where one "
+                  "is set)")
+      ->delimiter(',')
       ->envname("VERBATIM_ENGINE");
   command.add_option("--engine-kind,--backend-kind", kind, "what the engine is")
       ->check(CLI::IsMember(kind_words()))
@@ -136,25 +157,18 @@ void EngineOptions::add(CLI::App& command) {
       ->envname("VERBATIM_ENGINE_API_KEY_FILE");
 }
 
-Result<engine::Choice> EngineOptions::choice(const std::string& listen) const {
+Result<std::vector<engine::Choice>> EngineOptions::choices(const std::string& listen) const {
   engine::Choice choice;
   choice.kind = kind;
   choice.mode = mode == "auto" ? "" : mode;
   choice.vocab_size = kAnyVocabulary;
-  std::string address = url;
-  if (address.empty()) {
+  std::vector<std::string> addresses = urls;
+  if (addresses.empty()) {
     auto found = discover(kind);
     if (!found.ok()) return std::move(found).error();
     choice.kind = found->first;
-    address = found->second;
+    addresses.push_back(found->second);
   }
-  auto parsed = net::parse_url(address);
-  if (!parsed) {
-    return refused("--engine", parsed.error().message + ", such as http://127.0.0.1:30000");
-  }
-  if (net::host_field(parsed->endpoint) == listen)
-    return refused("--engine", address + " is this gateway's own address");
-  choice.url = std::move(*parsed);
   choice.api_key = api_key;
   if (!api_key_file.empty()) {
     if (!api_key.empty()) {
@@ -171,7 +185,14 @@ Result<engine::Choice> EngineOptions::choice(const std::string& listen) const {
     return refused("--engine-mode",
                    choice.mode + " is no mode of " + choice.kind + "; expected one of " + words);
   }
-  return choice;
+  auto servers = read_addresses(addresses, listen);
+  if (!servers.ok()) return std::move(servers).error();
+  std::vector<engine::Choice> choices;
+  for (auto& url : *servers) {
+    choices.push_back(choice);
+    choices.back().url = std::move(url);
+  }
+  return choices;
 }
 
 Result<Inspected> inspect_engine(const engine::Choice& choice) {

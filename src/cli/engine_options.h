@@ -16,7 +16,7 @@ namespace verbatim::cli {
 
 // The options that say which engine is driven, and how; shared by the commands that reach one.
 struct EngineOptions {
-  std::string url;
+  std::vector<std::string> urls;  // several: of the replicas of one engine
   std::string kind = "auto";
   std::string mode = "auto";
   std::string api_key;
@@ -26,11 +26,12 @@ struct EngineOptions {
   // Reads the key's file, and the <KIND>_BASE_URL variables where no URL was given; `listen` is
   // "host:port" of a gateway that must not find itself there. Errors (kInvalidRequest) say the
   // option.
-  // Any id counts as one of the vocabulary, until `vocab_size` is set.
-  base::Result<engine::Choice> choice(const std::string& listen) const;
+  // Any id counts as one of the vocabulary, until `vocab_size` is set. One choice for each URL, at
+  // least one; they differ in nothing else.
+  base::Result<std::vector<engine::Choice>> choices(const std::string& listen) const;
 };
 
-// The environment, as far as choice() reads it.
+// The environment, as far as choices() reads it.
 std::string environment(std::string_view variable);
 
 // What came out of asking an engine before the first turn.

@@ -1,5 +1,7 @@
 #include <cstdio>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -10,6 +12,7 @@
 #include "cli/model_options.h"
 #include "engine/background.h"
 #include "engine/late_engine.h"
+#include "engine/pool/engine.h"
 #include "net/asio_network.h"
 #include "net/asio_threads.h"
 #include "store/memory_store.h"
@@ -86,13 +89,38 @@ struct Chosen {
   bool reached = false;
 };
 
+// What becomes of replicas, for operators. Each thread finds it out for itself; it is told once.
+class Notices {
+ public:
+  void tell(const std::string& line) {
+    const std::lock_guard lock(mutex_);
+    if (line == last_) return;
+    std::fprintf(stderr, "verbatim: %s\n", line.c_str());
+    last_ = line;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string last_;
+};
+
+std::string names_of(const std::vector<Chosen>& engines) {
+  std::string names;
+  for (const auto& each : engines) {
+    names.append(names.empty() ? "" : ", ");
+    names.append(net::host_field(each.choice.url.endpoint) + each.choice.url.base_path);
+  }
+  return names;
+}
+
 class Serving {
  public:
-  Serving(const ServeOptions& options, std::shared_ptr<gateway::Model> model, Chosen chosen)
+  Serving(const ServeOptions& options, std::shared_ptr<gateway::Model> model,
+          std::vector<Chosen> chosen)
       : options_(options),
         model_(std::move(model)),
         chosen_(std::move(chosen)),
-        engine_name_(net::host_field(chosen_.choice.url.endpoint) + chosen_.choice.url.base_path),
+        engine_name_(names_of(chosen_)),
         loops_(options.threads == 0 ? net::usable_cores() : options.threads) {}
 
   base::Status start() {
@@ -113,7 +141,7 @@ class Serving {
     api::InstanceOptions instance;
     instance.running = &running_;
     for (const auto& part : parts_) {
-      auto engine = make_engine(part->runtime);
+      auto engine = make_engines(part->runtime);
       if (!engine.ok()) return std::move(engine).error();
       part->instance = std::make_unique<api::Instance>(part->runtime, *model_, std::move(*engine),
                                                        store_, recorder_.get(), key, instance);
@@ -125,7 +153,7 @@ class Serving {
     }
     std::printf("verbatim: serving %s on http://%s:%u (engine %s, %s, %zu threads)\n",
                 model_->name.c_str(), options_.host.c_str(), port, engine_name_.c_str(),
-                chosen_.choice.kind.c_str(), parts_.size());
+                chosen_.front().choice.kind.c_str(), parts_.size());
     std::fflush(stdout);
     return {};
   }
@@ -143,10 +171,27 @@ class Serving {
   }
 
  private:
-  base::Result<std::unique_ptr<engine::Engine>> make_engine(base::Runtime& runtime) const {
-    if (chosen_.reached) return engine::make_engine(runtime, chosen_.choice);
+  using Made = base::Result<std::unique_ptr<engine::Engine>>;
+
+  static Made make_engine(base::Runtime& runtime, const Chosen& chosen) {
+    if (chosen.reached) return engine::make_engine(runtime, chosen.choice);
     return std::unique_ptr<engine::Engine>(
-        std::make_unique<engine::LateEngine>(runtime, chosen_.choice));
+        std::make_unique<engine::LateEngine>(runtime, chosen.choice));
+  }
+
+  // One engine is driven directly, several as the replicas of one.
+  Made make_engines(base::Runtime& runtime) {
+    if (chosen_.size() == 1) return make_engine(runtime, chosen_.front());
+    std::vector<engine::pool::Member> replicas;
+    for (const auto& chosen : chosen_) {
+      auto engine = make_engine(runtime, chosen);
+      if (!engine.ok()) return std::move(engine).error();
+      replicas.push_back({net::url_text(chosen.choice.url), std::move(*engine)});
+    }
+    engine::pool::Options pool;
+    pool.tell = [this](const std::string& line) { notices_.tell(line); };
+    return std::unique_ptr<engine::Engine>(
+        std::make_unique<engine::pool::Pool>(runtime, std::move(replicas), std::move(pool)));
   }
 
   // Threads share the port among themselves, and the kernel would let another gateway of the same
@@ -174,8 +219,9 @@ class Serving {
 
   const ServeOptions& options_;
   std::shared_ptr<gateway::Model> model_;
-  const Chosen chosen_;
+  const std::vector<Chosen> chosen_;
   const std::string engine_name_;
+  Notices notices_;
   std::unique_ptr<base::Files> files_ = base::system_files();
   store::MemoryStore store_;
   gateway::RunningTurns running_;
@@ -197,16 +243,41 @@ base::Result<Chosen> choose_engine(const engine::Choice& asked) {
   return Chosen{std::move(inspected->choice), inspected->reached};
 }
 
+// Replicas are of one kind and mode: what one shows of itself holds for those that can't be asked
+// yet.
+base::Result<std::vector<Chosen>> choose_engines(const std::vector<engine::Choice>& asked) {
+  std::vector<Chosen> engines;
+  const Chosen* known = nullptr;
+  for (const auto& choice : asked) {
+    auto chosen = choose_engine(choice);
+    if (!chosen.ok()) return std::move(chosen).error();
+    engines.push_back(std::move(*chosen));
+  }
+  for (const auto& each : engines) {
+    if (!each.reached) continue;
+    if (known == nullptr) known = &each;
+    if (each.choice.kind == known->choice.kind) continue;
+    return base::error(base::ErrorKind::kUnsupported,
+                       "replicas must be of one kind: " + net::url_text(known->choice.url) +
+                           " is " + known->choice.kind + ", " + net::url_text(each.choice.url) +
+                           " is " + each.choice.kind);
+  }
+  for (auto& each : engines) {
+    if (known != nullptr && !each.reached) each.choice.kind = known->choice.kind;
+  }
+  return engines;
+}
+
 Exit run(const ServeOptions& options) {
-  auto asked = options.engine.choice(options.host + ":" + std::to_string(options.port));
+  auto asked = options.engine.choices(options.host + ":" + std::to_string(options.port));
   if (!asked.ok()) return usage(asked.error().message);
   const auto files = base::system_files();
   auto model = load_model(*files, options.model);
   if (!model) return fail(model.error(), Exit::kUsage);
   std::fprintf(stderr, "verbatim: model family %s; %s\n", (*model)->renderer->family().name.c_str(),
                (*model)->renderer->describe_classes().c_str());
-  asked->vocab_size = (*model)->vocab_size;
-  auto chosen = choose_engine(*asked);
+  for (auto& choice : *asked) choice.vocab_size = (*model)->vocab_size;
+  auto chosen = choose_engines(*asked);
   if (!chosen.ok()) return fail(chosen.error(), Exit::kUsage);
   Serving serving(options, std::move(*model), std::move(*chosen));
   if (auto status = serving.start(); !status.ok()) return fail(status.error());

@@ -1,5 +1,6 @@
 #include "engine/upstream.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -102,6 +103,27 @@ std::string error_message(std::string_view body) {
   const auto parsed = Document::parse(std::string(body));
   if (parsed.ok()) return excerpt(text_of(parsed->root()), kMaxMessage);
   return is_plain_text(body) ? excerpt(trim(body), kMaxMessage) : std::string();
+}
+
+bool refused_unsampled(const base::UpstreamAnswer& answer) {
+  // Lower case. SGLang's queue limit and its eviction from the queue; vLLM while it scales;
+  // Dynamo's admission and readiness; rate limits of proxies.
+  static constexpr std::array<std::string_view, 10> kWords = {
+      "queue is full",
+      "aborted by a higher priority request",
+      "currently scaling",
+      "temporarily overloaded",
+      "workers are busy",
+      "service is not ready",
+      "is not ready to serve requests",
+      "too many requests",
+      "rate limit",
+      "no worker is free"};
+  if (answer.status != 429 && answer.status != 503 && answer.status != 529) return false;
+  std::string said = error_message(answer.body);
+  for (char& c : said) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view words) { return said.find(words) != std::string::npos; });
 }
 
 base::Error upstream_error(int status, const net::Headers& headers, std::string body) {

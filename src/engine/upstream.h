@@ -24,6 +24,11 @@ base::Error reported_error(const json::Value& body);
 // True for {"error": ...} (not null) and {"object": "error", ...}.
 bool is_error_body(const json::Value& body);
 
+// Whether an engine (or what stands before it) says in a 429, 503 or 529 that it never began with
+// the request: its queue was full, a limit of requests was reached. Such a request may be sent
+// elsewhere. A bare 503 says nothing: time-outs of running requests have that status too.
+bool refused_unsampled(const base::UpstreamAnswer& answer);
+
 // The engine's own words in an error body: error.message, error, message or detail where that is a
 // string; else the start of `body` when it is plain text; else "".
 std::string error_message(std::string_view body);

@@ -1,0 +1,197 @@
+#include <algorithm>
+
+#include "engine/pool/agreement.h"
+#include "engine/pool/replica.h"
+#include "engine/pool/together.h"
+
+// What the replicas are asked: what they serve, and whether they are well.
+namespace verbatim::engine::pool {
+
+using base::error;
+using base::ErrorKind;
+using base::MonoTime;
+using base::Result;
+using base::Status;
+using base::Task;
+
+namespace {
+
+// Runs in the background of whoever waits for it, or went on without.
+Task<void> store_ready(Engine& engine, MonoTime deadline, std::shared_ptr<std::vector<Status>> to,
+                       std::size_t at) {
+  auto status = co_await engine.ready(deadline);
+  (*to)[at] = std::move(status);
+}
+
+Task<void> store_probe(Engine& engine, MonoTime deadline,
+                       std::shared_ptr<std::vector<Result<Probe>>> to, std::size_t at) {
+  auto probe = co_await engine.probe(deadline);
+  (*to)[at] = std::move(probe);
+}
+
+base::Error unanswered() {
+  return error(ErrorKind::kUnavailable, "it did not answer");
+}
+
+}  // namespace
+
+Task<std::vector<Pool::Asked>> Pool::ask(std::vector<Replica*> whom, MonoTime deadline) {
+  const auto answers =
+      std::make_shared<std::vector<Result<Probe>>>(whom.size(), Result<Probe>(unanswered()));
+  Together asking(runtime_.executor, background_);
+  for (std::size_t i = 0; i < whom.size(); ++i)
+    asking.run(store_probe(*whom[i]->engine, deadline, answers, i));
+  for (;;) {
+    const bool more = co_await asking.next();
+    if (!more) break;
+  }
+  std::vector<Asked> asked;
+  for (std::size_t i = 0; i < whom.size(); ++i)
+    asked.push_back({whom[i], std::move((*answers)[i])});
+  co_return asked;
+}
+
+// Before anything is agreed on, two that differ are both not trusted. Later the pool knows better.
+Status Pool::settle(std::vector<Asked> answers) {
+  if (!agreed_) {
+    if (auto status = check_agreement(answers); !status.ok()) return status;
+  }
+  for (auto& asked : answers) take(*asked.replica, std::move(asked.answer));
+  if (!agreed_ || stopping_) return {};
+  for (const auto& replica : replicas_) {
+    if (!replica->next_check.armed() && !replica->checking) arm(*replica);
+  }
+  return {};
+}
+
+Status Pool::check_agreement(const std::vector<Asked>& answers) {
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      if (!answers[i].answer.ok() || !answers[k].answer.ok()) continue;
+      const auto differs = difference(*answers[i].answer, *answers[k].answer);
+      if (!differs) continue;
+      const auto what = "replicas must serve the same: " + answers[i].replica->url +
+                        " differs from " + answers[k].replica->url + ": " + *differs;
+      for (const auto at : {i, k}) answers[at].replica->health.keep_out(what);
+      return error(ErrorKind::kUnavailable, what);
+    }
+  }
+  return {};
+}
+
+void Pool::take(Replica& replica, Result<Probe> answer) {
+  const auto before = replica.health.state();
+  if (!answer.ok()) {
+    replica.health.check_failed(answer.error().message, now());
+  } else if (const auto differs = agreed_ ? difference(*answer, *agreed_) : std::nullopt) {
+    replica.health.keep_out("it serves something else than the other replicas: " + *differs);
+  } else {
+    replica.weight_version = answer->weight_version;
+    agreed_ = agreed_ ? merged(std::move(*agreed_), *answer) : std::move(*answer);
+    replica.health.admit();
+  }
+  note_change(replica, before);
+}
+
+Task<Result<Probe>> Pool::probe(MonoTime deadline) {
+  const auto pass = co_await asking_.enter();
+  std::vector<Replica*> all;
+  for (const auto& replica : replicas_) all.push_back(replica.get());
+  auto answers = co_await ask(std::move(all), deadline);
+  const bool heard = std::any_of(answers.begin(), answers.end(),
+                                 [](const Asked& asked) { return asked.answer.ok(); });
+  if (auto status = settle(std::move(answers)); !status.ok()) co_return std::move(status).error();
+  if (!heard) co_return nobody();
+  co_return *agreed_;
+}
+
+// One round serves all requests that wait when it ends.
+Task<void> Pool::ask_absent() {
+  const MonoTime came = now();
+  const auto pass = co_await asking_.enter();
+  if (asked_at_ > came) co_return;
+  std::vector<Replica*> absent;
+  for (const auto& replica : replicas_) {
+    if (!replica->health.serving()) absent.push_back(replica.get());
+  }
+  auto answers = co_await ask(std::move(absent), came + options_.ask_timeout);
+  asked_at_ = now();
+  // Where they do not agree, each is left out with the reason.
+  (void)settle(std::move(answers));
+}
+
+Task<Status> Pool::ready(MonoTime deadline) {
+  const auto serving = [this] {
+    std::vector<Replica*> found;
+    for (const auto& replica : replicas_) {
+      if (replica->health.serving() && !replica->draining) found.push_back(replica.get());
+    }
+    return found;
+  };
+  auto whom = serving();
+  if (whom.empty()) {
+    co_await ask_absent();
+    whom = serving();
+  }
+  if (whom.empty()) co_return nobody();
+  const auto answers = std::make_shared<std::vector<Status>>(whom.size(), Status(unanswered()));
+  Together asking(runtime_.executor, background_);
+  for (std::size_t i = 0; i < whom.size(); ++i)
+    asking.run(store_ready(*whom[i]->engine, deadline, answers, i));
+  for (;;) {
+    const bool more = co_await asking.next();
+    for (const auto& answer : *answers) {
+      if (answer.ok()) co_return Status();
+    }
+    if (!more) co_return answers->front();
+  }
+}
+
+Task<void> Pool::check(Replica& replica) {
+  replica.checking = true;
+  const MonoTime deadline = now() + options_.check_timeout;
+  auto ready = co_await replica.engine->ready(deadline);
+  Result<Probe> answer = unanswered();
+  if (ready.ok()) {
+    answer = co_await replica.engine->probe(deadline);
+  } else {
+    answer = std::move(ready).error();
+  }
+  replica.checking = false;
+  if (stopping_) co_return;
+  take(replica, std::move(answer));
+  arm(replica);
+}
+
+void Pool::arm(Replica& replica) {
+  // What failed once is looked at again soon.
+  const auto pace =
+      replica.health.strikes() > 0 ? options_.health.first_cooldown : options_.check_pace;
+  const auto jitter = base::Duration(static_cast<std::int64_t>(
+      runtime_.random.below(static_cast<std::uint64_t>(pace.count()) / 4 + 1)));
+  const MonoTime at = replica.health.state() == Health::State::kCooling ? replica.health.cooled_at()
+                                                                        : now() + (pace - jitter);
+  replica.next_check.arm(runtime_.executor.timers(), at,
+                         [this, &replica] { background_.run(check(replica)); });
+}
+
+// The next check is due by the state a replica is in.
+void Pool::note_change(Replica& replica, Health::State before) {
+  const auto state = replica.health.state();
+  if (state == before) return;
+  if (options_.tell && !replica.health.serving()) {
+    options_.tell("engine " + replica.url + " is left out: " + replica.health.why());
+  } else if (options_.tell && before != Health::State::kUnasked) {
+    options_.tell("engine " + replica.url + " is back");
+  }
+  if (agreed_ && !stopping_ && !replica.checking) arm(replica);
+}
+
+Task<void> Pool::stop() {
+  stopping_ = true;
+  for (const auto& replica : replicas_) replica->next_check.cancel();
+  co_await background_.idle();
+  for (const auto& replica : replicas_) co_await replica->engine->stop();
+}
+
+}  // namespace verbatim::engine::pool
