@@ -207,6 +207,7 @@ TEST(PoolChoice, load_is_balanced_over_seeds) {
       };
       for (std::size_t c = 0; c < kConversations; ++c)
         base::spawn(converse(scene, static_cast<int>(c), left, homes));
+      // NOLINTNEXTLINE(bugprone-infinite-loop): the conversations count down
       while (left > 0) {
         co_await scene.wait(milliseconds(20));
         std::size_t all = 0;

@@ -29,6 +29,7 @@ std::string event(std::string_view ids, std::string_view logprobs, int total,
 const std::string kFirst = event("[7]", "[[-1,7,null]]", 1, "null");
 const std::string kSecond = event("[8]", "[[-2,8,null]]", 2, R"({"type":"stop","matched":8})");
 const std::string kDone = "data: [DONE]\n\n";
+const std::string kAnswer = kFirst + kSecond + kDone;
 
 // An engine on a simulated network whose POST /generate does what a test says.
 struct Scene {
@@ -190,7 +191,7 @@ TEST(SglangEngine, says_who_sampled_and_under_which_id) {
           net::Headers headers;
           headers.add("Content-Type", "text/event-stream").add("X-Request-Id", sent);
           (void)answer.begin_stream(200, headers);
-          (void)co_await answer.write(kFirst + kSecond + kDone);
+          (void)co_await answer.write(kAnswer);
           (void)co_await answer.end();
         });
     const Outcome out = generate(scene, scene.request());
@@ -201,7 +202,7 @@ TEST(SglangEngine, says_who_sampled_and_under_which_id) {
 }
 
 TEST(SglangEngine, passes_the_clients_trace_on) {
-  Scene scene(events({kFirst + kSecond + kDone}));
+  Scene scene(events({kAnswer}));
   auto request = scene.request();
   request.headers.add("traceparent", "00-ab-cd-01").add("x-request-id", "req_1");
   const Outcome out = generate(scene, request);
@@ -214,7 +215,7 @@ TEST(SglangEngine, passes_the_clients_trace_on) {
 
 TEST(SglangEngine, a_higher_priority_is_sooner_whatever_the_servers_sense) {
   for (const bool low_first : {false, true}) {
-    Scene scene(events({kFirst + kSecond + kDone}));
+    Scene scene(events({kAnswer}));
     scene.pages = {{"/server_info", 200,
                     std::string(R"({"version":"0.5.18","schedule_low_priority_values_first":)") +
                         (low_first ? "true}" : "false}")}};
