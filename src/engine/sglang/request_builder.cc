@@ -1,9 +1,6 @@
 #include "engine/sglang/request_builder.h"
 
-#include <array>
-#include <charconv>
-#include <optional>
-
+#include "engine/kinds.h"
 #include "engine/request_fields.h"
 #include "json/writer.h"
 
@@ -32,20 +29,6 @@ std::string sampling_params(const TokenRequest& request) {
   w.field("no_stop_trim", true);
   w.end_object();
   return w.take();
-}
-
-// "0.5.18", "0.5.18.post1" -> its first three numbers.
-std::optional<std::array<unsigned, 3>> release_of(std::string_view version) {
-  std::array<unsigned, 3> numbers{};
-  const char* at = version.data();
-  const char* const end = at + version.size();
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (i > 0 && (at == end || *at++ != '.')) return std::nullopt;
-    const auto [next, failed] = std::from_chars(at, end, numbers[i]);
-    if (failed != std::errc()) return std::nullopt;
-    at = next;
-  }
-  return numbers;
 }
 
 }  // namespace
@@ -82,8 +65,9 @@ std::string abort_body(std::string_view request_id) {
 // was read and forgotten on its way to the cache. What is ignored would share the cache with
 // everybody.
 base::Status check_salting(std::string_view version) {
-  constexpr std::array<unsigned, 3> kFirst = {0, 5, 18};
-  if (const auto release = release_of(version); release && *release >= kFirst) return {};
+  // A name without a number may be any release.
+  const bool numbered = !version.empty() && version.front() >= '0' && version.front() <= '9';
+  if (numbered && release_has(version, "0.5.18")) return {};
   auto error = base::error(base::ErrorKind::kUnsupported,
                            "needs SGLang 0.5.18, found " +
                                (version.empty() ? "no release" : std::string(version)) +

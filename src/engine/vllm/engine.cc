@@ -21,14 +21,17 @@ VllmEngine::VllmEngine(base::Runtime& runtime, const Options& options)
       abort_repeat_(options.abort_repeat) {}
 
 Status VllmEngine::check(const message::Sampling& sampling) const {
-  return check_sampling(sampling, vocab_size_);
+  if (auto status = check_sampling(sampling, vocab_size_); !status.ok()) return status;
+  return check_salt(sampling.cache_salt);
 }
 
 Task<Result<std::unique_ptr<TokenStream>>> VllmEngine::generate(TokenRequest request) {
   if (auto status = check_request(request); !status.ok()) co_return std::move(status).error();
   const std::string body = token_body(route_, request, model_.empty() ? request.model : model_);
   HttpPeer::Sent sent;
-  sent.headers.add("X-Request-Id", request.request_id);
+  sent.headers = std::move(request.headers);
+  // vLLM takes it for the request's own id, by which it is aborted.
+  sent.headers.set("X-Request-Id", request.request_id);
   sent.cancel = request.cancel;
   sent.deadline = request.deadline;
   auto response = co_await peer_.post(path(route_), body, std::move(sent));

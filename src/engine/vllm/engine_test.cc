@@ -119,7 +119,9 @@ TEST(VllmEngine, each_mode_has_its_path_and_takes_the_model_that_the_server_list
       auto probe = co_await engine.probe(base::kNever);
       EXPECT_TRUE(probe.ok());
       EXPECT_EQ(probe->context_length, 64U);
-      auto after = co_await engine.generate(request());
+      auto traced = request();
+      traced.headers.add("traceparent", "00-ab-cd-01").add("x-request-id", "the client's");
+      auto after = co_await engine.generate(std::move(traced));
       EXPECT_FALSE(after.ok());
     });
     const auto bodies = scene.bodies_at(path);
@@ -131,6 +133,8 @@ TEST(VllmEngine, each_mode_has_its_path_and_takes_the_model_that_the_server_list
     };
     EXPECT_TRUE(has("Authorization: Bearer secret"));
     EXPECT_TRUE(has("X-Request-Id: r1"));
+    EXPECT_TRUE(has("traceparent: 00-ab-cd-01"));
+    EXPECT_FALSE(has("x-request-id: the client's")) << "aborts go by the id in this field";
   }
 }
 

@@ -1,5 +1,7 @@
 #include "engine/vllm/request_builder.h"
 
+#include <algorithm>
+
 #include "engine/request_fields.h"
 #include "json/writer.h"
 
@@ -62,8 +64,31 @@ std::string token_body(Route route, const TokenRequest& request, std::string_vie
     body.append(",").append(std::string_view(w.text()).substr(1));
     body.pop_back();
   }
+  const auto& sampling = request.sampling;
+  // Lower is sooner here. A server without priority scheduling refuses it.
+  if (sampling.priority != 0) body += ",\"priority\":" + std::to_string(-sampling.priority);
+  if (!sampling.cache_salt.empty()) {
+    body += ",\"cache_salt\":";
+    json::append_string(body, sampling.cache_salt);
+  }
   body += ",\"stream\":true,\"stream_options\":{\"include_usage\":true}}";
   return body;
+}
+
+base::Status check_salt(std::string_view salt) {
+  constexpr std::size_t kMaxCharacters = 128;
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+  const auto characters =
+      salt.size() - static_cast<std::size_t>(std::count_if(salt.begin(), salt.end(), continues));
+  if (characters > kMaxCharacters) {
+    return base::invalid("cache_salt", "expected at most " + std::to_string(kMaxCharacters) +
+                                           " characters, found " + std::to_string(characters));
+  }
+  for (const char c : salt) {
+    if (c == '@' || c == '/' || c == '\\' || c == '\0')
+      return base::invalid("cache_salt", R"(expected none of "@", "/", "\", NUL)");
+  }
+  return {};
 }
 
 std::string abort_body(std::string_view request_id) {

@@ -28,6 +28,9 @@ constexpr std::string_view name(Route route) {
 // ids. `model` may be empty for kGenerate: the base model.
 std::string token_body(Route route, const TokenRequest& request, std::string_view model);
 
+// The newest release's limits on a cache_salt (older ones take any); empty: none is asked for.
+base::Status check_salt(std::string_view salt);
+
 // The body of POST /inference/v1/abort_requests (>= 0.31). vLLM knows a request by
 // "generate-tokens-<request id>" there; the bare id aborts nothing, with a 200.
 std::string abort_body(std::string_view request_id);

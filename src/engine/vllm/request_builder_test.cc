@@ -72,6 +72,32 @@ TEST(VllmRequest, every_sampling_parameter_has_its_key_on_both_routes) {
       << "stop strings are looked for in text";
 }
 
+TEST(VllmRequest, a_higher_priority_is_a_lower_number_beside_the_salt) {
+  auto r = request();
+  r.sampling.priority = 3;
+  r.sampling.cache_salt = "tenant";
+  for (const Route route : {Route::kGenerate, Route::kCompletions}) {
+    const auto body = json::Document::parse(token_body(route, r, "m"));
+    ASSERT_TRUE(body.ok());
+    EXPECT_EQ(body->root().find("priority")->raw(), "-3");
+    EXPECT_EQ(body->root().find("cache_salt")->raw(), "\"tenant\"");
+  }
+}
+
+TEST(VllmRequest, refuses_a_salt_that_vllm_would_refuse) {
+  EXPECT_TRUE(check_salt("").ok());
+  EXPECT_TRUE(check_salt(std::string(128, 'a')).ok());
+  std::string wide;
+  for (int i = 0; i < 128; ++i) wide += "\xC3\xA9";
+  EXPECT_TRUE(check_salt(wide).ok()) << "characters are counted";
+  EXPECT_FALSE(check_salt(wide + "a").ok());
+  for (const char bad : {'@', '/', '\\', '\0'}) {
+    const auto status = check_salt(std::string("a") + bad);
+    ASSERT_FALSE(status.ok()) << bad;
+    EXPECT_EQ(status.error().field, "cache_salt");
+  }
+}
+
 TEST(VllmRequest, an_abort_names_the_request_as_vllm_knows_it) {
   EXPECT_EQ(abort_body("r1"), R"({"request_ids":["generate-tokens-r1"]})");
 }
