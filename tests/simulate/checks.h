@@ -11,6 +11,7 @@
 #include "json/value.h"
 #include "sim/sim_engine.h"
 #include "simulate/chat_client.h"
+#include "simulate/engines.h"
 #include "simulate/ledger.h"
 #include "simulate/shared_model.h"
 
@@ -25,7 +26,7 @@ class Checks {
     const SharedModel& model;
     base::Clock& clock;
     store::Store& store;  // as it is, without delays
-    const sim::SimEngine& engine;
+    const Engines& engines;
     Ledger& ledger;
     Findings& findings;
     std::uint64_t seed = 0;
@@ -95,6 +96,7 @@ class Checks {
   [[nodiscard]] std::string served_with(std::int64_t seed);
   [[nodiscard]] bool engine_fault(std::int64_t seed, sim::Fault fault);
   void index_served();
+  void index(const sim::Served& entry, std::size_t replica);
   void check(bool holds, std::string_view invariant, const std::string& expected,
              const std::string& found) {
     if (!holds) setup_.findings.fail(invariant, expected, found);
@@ -104,8 +106,9 @@ class Checks {
   base::SeededRandom random_;
   std::uint64_t steps_ = 0;
   bool closing_ = false;
-  std::size_t indexed_ = 0;
+  std::vector<std::size_t> indexed_;  // of each process
   std::map<std::int64_t, std::vector<const sim::Served*>> by_seed_;
+  std::map<std::int64_t, std::size_t> sampler_;      // the replica that may have sampled it
   std::map<std::uint64_t, store::TurnPtr> by_turn_;  // acknowledged and checked
   std::map<std::string, std::uint64_t> lines_;       // record lines by session
 };

@@ -19,6 +19,8 @@ struct Profile {
   sim::Streaming streaming = sim::Streaming::kCumulative;
   std::size_t ids_per_event = 1;
   unsigned agents = 6;
+  std::size_t replicas = 1;
+  bool replicas_die = false;  // and come back
   bool records = true;
   bool closes_early = false;  // the gateway is shut down while agents are at work
   // Of stateless chat; over it the store forgets old conversations.

@@ -81,11 +81,23 @@ TokenIds prompt_ids(const Turn& turn) {
 }
 
 void Checks::index_served() {
-  const auto& served = setup_.engine.served();
-  for (; indexed_ < served.size(); ++indexed_) {
-    const Served& entry = served[indexed_];
-    if (entry.seed) by_seed_[*entry.seed].push_back(&entry);
+  const auto& processes = setup_.engines.processes();
+  indexed_.resize(processes.size());
+  for (std::size_t p = 0; p < processes.size(); ++p) {
+    const auto& served = processes[p].engine->served();
+    for (; indexed_[p] < served.size(); ++indexed_[p])
+      index(served[indexed_[p]], processes[p].replica);
   }
+}
+
+// What one replica may have sampled is never given to another.
+void Checks::index(const Served& entry, std::size_t replica) {
+  if (!entry.seed) return;
+  by_seed_[*entry.seed].push_back(&entry);
+  if (entry.fault == Fault::kHttp429 || entry.fault == Fault::kHttp503) return;
+  const auto first = sampler_.emplace(*entry.seed, replica).first->second;
+  check(first == replica, "once", "seed " + std::to_string(*entry.seed) + " at one replica",
+        "at replicas " + std::to_string(first) + " and " + std::to_string(replica));
 }
 
 bool Checks::engine_fault(std::int64_t seed, Fault fault) {

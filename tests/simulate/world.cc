@@ -7,11 +7,13 @@
 #include "base/sim/sim_network.h"
 #include "base/sim/sim_worker.h"
 #include "base/timer.h"
+#include "engine/pool/engine.h"
 #include "engine/sglang/engine.h"
 #include "simulate/agent.h"
 #include "simulate/author.h"
 #include "simulate/broken_store.h"
 #include "simulate/deaf_engine.h"
+#include "simulate/engines.h"
 #include "simulate/faulty_store.h"
 #include "simulate/plumbing.h"
 #include "simulate/profile.h"
@@ -24,7 +26,6 @@ using base::Task;
 namespace {
 
 constexpr std::uint16_t kGatewayPort = 8080;
-constexpr std::uint16_t kEnginePort = 30000;
 constexpr std::uint64_t kContext = 8192;
 constexpr const char* kRecords = "records";
 // Over it a turn is given up; far over what any reply takes.
@@ -61,6 +62,10 @@ sim::SimOptions engine_options(const SharedModel& model, const Profile& profile,
   return options;
 }
 
+std::string url_of(std::size_t replica) {
+  return "http://engine:" + std::to_string(Engines::port(replica));
+}
+
 class World {
  public:
   World(const SharedModel& model, std::uint64_t seed, std::uint64_t turns, Break broken,
@@ -70,7 +75,8 @@ class World {
  private:
   Task<void> live();
   Task<void> close_early();
-  std::unique_ptr<engine::Engine> make_engine();
+  std::unique_ptr<engine::Engine> make_engine(std::size_t replica);
+  std::unique_ptr<engine::Engine> make_engines();
   void check_idle();
   void count_faults(Counts& faults);
 
@@ -92,7 +98,7 @@ class World {
   BrokenStore store_;      // as the checks see it
   FaultyStore far_store_;  // as the gateway sees it
   std::unique_ptr<gateway::Model> model_;
-  sim::SimEngine engine_;
+  Engines engines_;
   std::unique_ptr<gateway::Recorder> recorder_;
   Break broken_;
   std::unique_ptr<api::Instance> gateway_;
@@ -120,9 +126,9 @@ World::World(const SharedModel& model, std::uint64_t seed, std::uint64_t turns, 
       store_(executor_, memory_, broken, seed * 31 + 6),
       far_store_(executor_, store_, ledger_, seed * 31 + 8, profile_.store_fails),
       model_(model_of(model)),
-      engine_(engine_runtime_, engine_options(model, profile_, seed)),
+      engines_(engine_runtime_, engine_options(model, profile_, seed), profile_.replicas),
       broken_(broken),
-      checks_({model, executor_.clock(), store_, engine_, ledger_, findings, seed, profile_.calm,
+      checks_({model, executor_.clock(), store_, engines_, ledger_, findings, seed, profile_.calm,
                profile_.forgets()}),
       stage_{agent_runtime_, kGatewayPort, ledger_, checks_, findings, turns} {
   if (profile_.records) {
@@ -132,17 +138,28 @@ World::World(const SharedModel& model, std::uint64_t seed, std::uint64_t turns, 
   }
   api::InstanceOptions options;
   options.runner.turn_timeout = kTurnTimeout;
-  gateway_ = std::make_unique<api::Instance>(gateway_runtime_, *model_, make_engine(), far_store_,
+  gateway_ = std::make_unique<api::Instance>(gateway_runtime_, *model_, make_engines(), far_store_,
                                              recorder_.get(), "key of digests", options);
   for (unsigned i = 0; i < profile_.agents; ++i)
     agents_.push_back(std::make_unique<Agent>(stage_, i, seed * 131 + i));
 }
 
-std::unique_ptr<engine::Engine> World::make_engine() {
+std::unique_ptr<engine::Engine> World::make_engines() {
+  if (profile_.replicas == 1) return make_engine(0);
+  std::vector<engine::pool::Member> members;
+  for (std::size_t replica = 0; replica < profile_.replicas; ++replica)
+    members.push_back({url_of(replica), make_engine(replica)});
+  return std::make_unique<engine::pool::Pool>(gateway_runtime_, std::move(members));
+}
+
+std::unique_ptr<engine::Engine> World::make_engine(std::size_t replica) {
   engine::sglang::Options options;
-  options.url = *net::parse_url("http://engine:" + std::to_string(kEnginePort));
+  options.url = *net::parse_url(url_of(replica));
   options.vocab_size = model_->vocab_size;
   options.idle_timeout = kEngineSilence;
+  // A process that dies right behind a request is not told from one that had gone before it: where
+  // it may be any of them, nothing is sent again on the strength of time.
+  if (profile_.replicas_die) options.stale_time = base::Duration(-1);
   auto engine = std::make_unique<engine::sglang::SglangEngine>(gateway_runtime_, options);
   if (broken_ != Break::kNoAbort) return engine;
   return std::make_unique<DeafEngine>(executor_, std::move(engine));
@@ -159,26 +176,32 @@ Task<void> World::close_early() {
 }
 
 Task<void> World::live() {
-  (void)engine_.start("engine", kEnginePort);
+  engines_.start();
   (void)gateway_->start("gateway", kGatewayPort, base::Network::PortUse::kExclusive);
   Together all(executor_);
   for (const auto& agent : agents_) all.run(agent->run());
   if (profile_.closes_early) all.run(close_early());
+  Together deaths(executor_);
+  if (profile_.replicas_die) deaths.run(engines_.die_now_and_then(random_));
   co_await all.all();
+  engines_.end_deaths();
+  co_await deaths.all();
   if (!profile_.closes_early)
     co_await gateway_->drain(executor_.clock().now() + std::chrono::seconds(30));
   // What is still on its way to the engine arrives.
   co_await base::sleep_for(executor_, std::chrono::seconds(2));
   check_idle();
-  co_await engine_.stop();
+  co_await engines_.stop();
 }
 
 void World::check_idle() {
   findings_.check(gateway_->connections() == 0, "leak", "no connection to the gateway",
                   std::to_string(gateway_->connections()));
   if (!profile_.aborts_arrive()) return;
-  findings_.check(engine_.stats().running == 0, "abort", "no generation that still runs",
-                  std::to_string(engine_.stats().running));
+  for (const auto& process : engines_.processes()) {
+    findings_.check(process.engine->stats().running == 0, "abort", "no generation that still runs",
+                    std::to_string(process.engine->stats().running));
+  }
 }
 
 Run World::run() {
@@ -216,9 +239,12 @@ void World::count_faults(Counts& faults) {
   }
   faults["disk: open"] += files_.faults().open;
   faults["disk: append"] += files_.faults().append;
-  for (std::size_t i = 0; i < sim::kFaults; ++i)
-    faults["engine: " + std::string(sim::name(static_cast<sim::Fault>(i)))] +=
-        engine_.stats().faults[i];
+  for (const auto& process : engines_.processes()) {
+    for (std::size_t i = 0; i < sim::kFaults; ++i)
+      faults["engine: " + std::string(sim::name(static_cast<sim::Fault>(i)))] +=
+          process.engine->stats().faults[i];
+  }
+  faults["replica: died"] += engines_.deaths();
 }
 
 }  // namespace
