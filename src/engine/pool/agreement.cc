@@ -43,6 +43,14 @@ std::optional<std::string> difference(const Probe& found, const Probe& expected)
          expected.models.front().id + "\"";
 }
 
+std::optional<std::string> difference(const Engine& found, const Engine& expected) {
+  const auto way = [](const Engine& engine) {
+    return std::string(engine.kind()) + " in mode " + std::string(engine.mode());
+  };
+  if (way(found) == way(expected)) return std::nullopt;
+  return "found " + way(found) + ", expected " + way(expected);
+}
+
 Probe merged(Probe a, const Probe& b) {
   if (a.engine_version.empty()) a.engine_version = b.engine_version;
   if (a.weight_version != b.weight_version) a.weight_version.clear();

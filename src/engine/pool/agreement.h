@@ -14,6 +14,9 @@ namespace verbatim::engine::pool {
 // they agree.
 std::optional<std::string> difference(const Probe& found, const Probe& expected);
 
+// The same for kind and mode, which an engine may know only once it was reached.
+std::optional<std::string> difference(const Engine& found, const Engine& expected);
+
 // What holds for both: what only one says is taken from it, the smaller limit counts, a weight
 // version stays only where both have it.
 Probe merged(Probe a, const Probe& b);

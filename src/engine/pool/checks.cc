@@ -68,7 +68,8 @@ Status Pool::check_agreement(const std::vector<Asked>& answers) {
   for (std::size_t i = 0; i < answers.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) {
       if (!answers[i].answer.ok() || !answers[k].answer.ok()) continue;
-      const auto differs = difference(*answers[i].answer, *answers[k].answer);
+      auto differs = difference(*answers[i].replica->engine, *answers[k].replica->engine);
+      if (!differs) differs = difference(*answers[i].answer, *answers[k].answer);
       if (!differs) continue;
       const auto what = "replicas must serve the same: " + answers[i].replica->url +
                         " differs from " + answers[k].replica->url + ": " + *differs;
@@ -79,14 +80,21 @@ Status Pool::check_agreement(const std::vector<Asked>& answers) {
   return {};
 }
 
+std::optional<std::string> Pool::contradiction(const Replica& replica, const Probe& said) const {
+  if (!agreed_) return std::nullopt;
+  if (auto differs = difference(*replica.engine, *agreed_by_)) return differs;
+  return difference(said, *agreed_);
+}
+
 void Pool::take(Replica& replica, Result<Probe> answer) {
   const auto before = replica.health.state();
   if (!answer.ok()) {
     replica.health.check_failed(answer.error().message, now());
-  } else if (const auto differs = agreed_ ? difference(*answer, *agreed_) : std::nullopt) {
+  } else if (const auto differs = contradiction(replica, *answer)) {
     replica.health.keep_out("it serves something else than the other replicas: " + *differs);
   } else {
     replica.weight_version = answer->weight_version;
+    if (agreed_by_ == nullptr) agreed_by_ = replica.engine.get();
     agreed_ = agreed_ ? merged(std::move(*agreed_), *answer) : std::move(*answer);
     replica.health.admit();
   }

@@ -64,6 +64,23 @@ TEST(PoolChecks, replicas_that_contradict_each_other_are_an_error_that_names_bot
   }
 }
 
+TEST(PoolChecks, replicas_of_another_kind_or_mode_contradict_too) {
+  PoolScene scene(2);
+  scene.engines[1]->in_mode = "other";
+  ASSERT_TRUE(scene.run_unasked([&]() -> Task<void> {
+    auto probe = co_await scene.pool->probe(base::kNever);
+    EXPECT_EQ(probe.ok() ? "" : probe.error().message,
+              "replicas must serve the same: http://r1 differs from http://r0: found scripted in "
+              "mode other, expected scripted in mode script");
+    scene.engines[1]->down = true;
+    probe = co_await scene.pool->probe(base::kNever);
+    EXPECT_TRUE(probe.ok());
+    scene.engines[1]->down = false;
+    co_await scene.wait(minutes(1));
+    EXPECT_EQ(scene.view(1).state, State::kKeptOut);
+  }));
+}
+
 TEST(PoolChecks, an_engine_that_is_not_there_yet_joins_later) {
   PoolScene scene(2);
   scene.engines[0]->down = true;

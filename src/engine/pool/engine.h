@@ -122,6 +122,8 @@ class Pool final : public Engine {
   base::Status settle(std::vector<Asked> answers);
   base::Status check_agreement(const std::vector<Asked>& answers);
   void take(Replica& replica, base::Result<Probe> answer);
+  [[nodiscard]] std::optional<std::string> contradiction(const Replica& replica,
+                                                         const Probe& said) const;
   base::Task<void> ask_absent();
   base::Task<void> check(Replica& replica);
   void arm(Replica& replica);
@@ -133,6 +135,7 @@ class Pool final : public Engine {
   std::size_t turn_ = 0;  // whose it is among equals
   Stickiness conversations_;
   std::optional<Probe> agreed_;
+  const Engine* agreed_by_ = nullptr;  // the first that was admitted: its kind and mode count
   base::Serial asking_;
   base::MonoTime asked_at_{-1};
   Background background_;

@@ -45,9 +45,10 @@ class ScriptedEngine final : public Engine {
   Probe says;
   base::Duration probe_takes{0};
   std::optional<base::Error> refuses;  // check() fails with it
+  std::string in_mode = "script";
 
   [[nodiscard]] std::string_view kind() const override { return "scripted"; }
-  [[nodiscard]] std::string_view mode() const override { return "script"; }
+  [[nodiscard]] std::string_view mode() const override { return in_mode; }
   [[nodiscard]] base::Status check(const message::Sampling& sampling) const override;
   base::Task<base::Result<std::unique_ptr<TokenStream>>> generate(TokenRequest request) override;
   base::Task<base::Result<Probe>> probe(base::MonoTime deadline) override;
