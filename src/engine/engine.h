@@ -105,8 +105,8 @@ struct TokenEnd {
   // of the chunks.
   std::optional<std::vector<double>> exact_logprobs;
   std::optional<RenderSkew> skew;  // of kinds that render
-  std::string engine_url;         // who sampled, as net::url_text() writes it
-  std::string engine_request_id;  // x-request-id of the answer; empty: none that can be kept
+  std::string engine_url;          // who sampled, as net::url_text() writes it
+  std::string engine_request_id;   // x-request-id of the answer; empty: none that can be kept
 };
 
 // A running generation. One owner, one executor. Destroying it before the end aborts the

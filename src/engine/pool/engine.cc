@@ -127,7 +127,9 @@ Task<Result<std::unique_ptr<TokenStream>>> Pool::generate(TokenRequest request) 
     note_failure(*replica, failure);
     if (failure.kind == ErrorKind::kUnavailable && !failure.upstream) continue;
     if (refusal) co_return sign_of(failure) == Sign::kBusy ? *refusal : failure;
-    if (!failure.upstream || !refused_unsampled(*failure.upstream)) co_return failure;
+    // Of a refusal of the request itself, not of a call that a kind makes behind the sampling.
+    const bool refused = failure.upstream && failure.code == "engine_error";
+    if (!refused || !refused_unsampled(*failure.upstream)) co_return failure;
     refusal = std::move(failure);
   }
 }

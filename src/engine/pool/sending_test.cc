@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -90,7 +91,10 @@ TEST(PoolSending, whatever_may_have_been_sampled_is_returned_as_it_is) {
       answered(503, ""),
       answered(429, ""),
   };
-  for (const auto& failure : table) {
+  std::vector<base::Error> failures(std::begin(table), std::end(table));
+  failures.push_back(answered(503, "queue is full"));
+  failures.back().code = "sampled_already";
+  for (const auto& failure : failures) {
     PoolScene scene(3);
     scene.engines[0]->fates.push_back({failure, {}, {}, {}});
     ASSERT_TRUE(scene.run([&]() -> Task<void> {

@@ -42,6 +42,13 @@ void cut_at_stops(std::string& text, const std::vector<std::string>& stops) {
   text.resize(end);
 }
 
+// Nothing of it may look as if the request could be sent again: its ids are sampled already.
+base::Error behind_sampling(base::Error error) {
+  if (error.kind == ErrorKind::kUnavailable) error.kind = ErrorKind::kEngine;
+  error.code = "sampled_already";
+  return error;
+}
+
 }  // namespace
 
 DerenderEngine::DerenderEngine(base::Runtime& runtime, const Options& options)
@@ -54,7 +61,8 @@ Status DerenderEngine::check(const message::Sampling& sampling) const {
 Task<Result<json::Document>> DerenderEngine::call(std::string_view path, std::string_view body,
                                                   const TokenRequest& request) {
   HttpPeer::Sent sent;
-  sent.headers.add("X-Request-Id", request.request_id);
+  sent.headers = request.headers;
+  sent.headers.set("X-Request-Id", request.request_id);
   sent.cancel = request.cancel;
   sent.deadline = request.deadline;
   auto response = co_await peer_.post(path, body, std::move(sent));
@@ -118,6 +126,7 @@ Task<Result<std::unique_ptr<TokenStream>>> DerenderEngine::generate(TokenRequest
   auto end = reader.finish();
   if (!end.ok()) co_return std::move(end).error();
   end->skew = skew_of(rendered->root(), request);
+  end->engine_url = net::url_text(peer_.options().url);
 
   message::Message message;
   message.role = message::Role::kAssistant;
@@ -125,7 +134,7 @@ Task<Result<std::unique_ptr<TokenStream>>> DerenderEngine::generate(TokenRequest
   if (!ids.empty()) {
     const std::string body = derender_body(request, *rendering, ids, end->finish, model);
     auto read = co_await call(kDerenderPath, body, request);
-    if (!read.ok()) co_return std::move(read).error();
+    if (!read.ok()) co_return behind_sampling(std::move(read).error());
     auto parsed = read_message(read->root());
     if (!parsed.ok()) co_return std::move(parsed).error();
     message = std::move(*parsed);
