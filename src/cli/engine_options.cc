@@ -12,7 +12,6 @@
 namespace verbatim::cli {
 namespace {
 
-using base::ErrorKind;
 using base::Result;
 using base::Status;
 using base::Task;
