@@ -22,11 +22,12 @@ using std::chrono::milliseconds;
 const TokenIds kPrompt = {1, 2, 3};
 constexpr const char* kChat =
     R"({"model":"alias","messages":[{"role":"user","content":"Hi"}],"temperature":0.30,)"
-    R"("stream":true,"stream_options":{"include_usage":true},"top_logprobs":null,"tools":[{}]})";
+    R"("stream":true,"stream_options":{"include_usage":true},"top_logprobs":null,"tools":[{}],)"
+    R"("priority":3,"cache_salt":"s"})";
 constexpr const char* kRendered =
     R"({"request_id":"chatcmpl-1","token_ids":[1,2,9,9],"features":null,"sampling_params":)"
     R"({"temperature":0.30,"top_p":0.95,"stop_token_ids":[55],"output_kind":1,"logprobs":0},)"
-    R"("stream":true,"stream_options":{"include_usage":true},"cache_salt":"s","priority":0,)"
+    R"("stream":true,"stream_options":{"include_usage":true},"cache_salt":null,"priority":0,)"
     R"("reasoning_ended":false,"kv_transfer_params":null})";
 constexpr const char* kSampled =
     R"({"choices":[{"index":0,"finish_reason":"stop","token_ids":[7,8,9],"logprobs":{"content":[)"
@@ -68,6 +69,8 @@ struct Scene {
     r.max_new_tokens = 10;
     r.stop_token_ids = {9};
     r.chat = chat;
+    r.sampling.priority = 3;
+    r.sampling.cache_salt = "s";
     return r;
   }
   // The one chunk, with its end.
@@ -140,7 +143,7 @@ TEST(Derender, generate_gets_what_render_resolved_and_nothing_is_streamed) {
   EXPECT_EQ(scene.body_at(path(Route::kGenerate)).root().raw(),
             R"({"request_id":"r1","model":"alias","token_ids":[1,2,3],"sampling_params":)"
             R"({"temperature":0.30,"top_p":0.95,"max_tokens":10,"output_kind":2,"logprobs":0,)"
-            R"("stop_token_ids":[9,55]},"cache_salt":"s","priority":0,"reasoning_ended":false,)"
+            R"("stop_token_ids":[9,55]},"reasoning_ended":false,"priority":-3,"cache_salt":"s",)"
             R"("stream":false})");
 }
 

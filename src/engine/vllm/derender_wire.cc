@@ -7,6 +7,7 @@
 #include "engine/fields.h"
 #include "engine/request_fields.h"
 #include "engine/upstream.h"
+#include "engine/vllm/request_builder.h"
 #include "json/writer.h"
 
 namespace verbatim::engine::vllm {
@@ -57,8 +58,8 @@ Status read_calls(const Value& message, std::vector<message::ToolCall>& into) {
 }  // namespace
 
 Result<std::string> render_body(const Value& chat, std::string_view model) {
-  static constexpr std::array<std::string_view, 5> kForced = {"model", "stream", "stream_options",
-                                                              "logprobs", "top_logprobs"};
+  static constexpr std::array<std::string_view, 7> kForced = {
+      "model", "stream", "stream_options", "logprobs", "top_logprobs", "priority", "cache_salt"};
   const auto asked = member_in(chat, "model");
   if (!asked || !asked->is_string() || asked->string().empty()) {
     return base::invalid("model", "found " + found(asked) +
@@ -101,9 +102,8 @@ Result<std::string> generate_body(const Value& rendered, const TokenRequest& req
                                   std::string_view model) {
   static constexpr std::array<std::string_view, 4> kOurs = {"max_tokens", "output_kind",
                                                             "stop_token_ids", "logprobs"};
-  static constexpr std::array<std::string_view, 6> kCarried = {
-      "cache_salt",         "priority",        "kv_transfer_params",
-      "ec_transfer_params", "reasoning_ended", "reasoning_parser_kwargs"};
+  static constexpr std::array<std::string_view, 4> kCarried = {
+      "kv_transfer_params", "ec_transfer_params", "reasoning_ended", "reasoning_parser_kwargs"};
   const auto sampling = member_in(rendered, "sampling_params");
   if (!sampling || !sampling->is_object())
     return malformed("sampling_params", found(sampling), "the resolved sampling parameters");
@@ -149,6 +149,7 @@ Result<std::string> generate_body(const Value& rendered, const TokenRequest& req
     body += ':';
     body += member.value.raw();
   }
+  append_scheduling(body, request.sampling);
   body += ",\"stream\":false}";
   return body;
 }

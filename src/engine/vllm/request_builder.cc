@@ -64,15 +64,17 @@ std::string token_body(Route route, const TokenRequest& request, std::string_vie
     body.append(",").append(std::string_view(w.text()).substr(1));
     body.pop_back();
   }
-  const auto& sampling = request.sampling;
-  // Lower is sooner here. A server without priority scheduling refuses it.
-  if (sampling.priority != 0) body += ",\"priority\":" + std::to_string(-sampling.priority);
-  if (!sampling.cache_salt.empty()) {
-    body += ",\"cache_salt\":";
-    json::append_string(body, sampling.cache_salt);
-  }
+  append_scheduling(body, request.sampling);
   body += ",\"stream\":true,\"stream_options\":{\"include_usage\":true}}";
   return body;
+}
+
+void append_scheduling(std::string& body, const message::Sampling& sampling) {
+  // Lower is sooner here. A server without priority scheduling refuses it.
+  if (sampling.priority != 0) body += ",\"priority\":" + std::to_string(-sampling.priority);
+  if (sampling.cache_salt.empty()) return;
+  body += ",\"cache_salt\":";
+  json::append_string(body, sampling.cache_salt);
 }
 
 base::Status check_salt(std::string_view salt) {

@@ -31,6 +31,9 @@ std::string token_body(Route route, const TokenRequest& request, std::string_vie
 // The newest release's limits on a cache_salt (older ones take any); empty: none is asked for.
 base::Status check_salt(std::string_view salt);
 
+// Priority and cache salt, as members of a body behind others.
+void append_scheduling(std::string& body, const message::Sampling& sampling);
+
 // The body of POST /inference/v1/abort_requests (>= 0.31). vLLM knows a request by
 // "generate-tokens-<request id>" there; the bare id aborts nothing, with a 200.
 std::string abort_body(std::string_view request_id);
