@@ -1,0 +1,46 @@
+#include "engine/dynamo/engine.h"
+
+#include <utility>
+
+#include "engine/dynamo/answer_reader.h"
+#include "engine/dynamo/request_builder.h"
+#include "engine/request_fields.h"
+
+namespace verbatim::engine::dynamo {
+
+using base::Result;
+using base::Status;
+using base::Task;
+
+DynamoEngine::DynamoEngine(base::Runtime& runtime, const Options& options)
+    : peer_(runtime, options), vocab_size_(options.vocab_size), model_(options.model) {}
+
+Status DynamoEngine::check(const message::Sampling& sampling) const {
+  return check_sampling(sampling, vocab_size_);
+}
+
+Task<Result<std::unique_ptr<TokenStream>>> DynamoEngine::generate(TokenRequest request) {
+  if (auto status = check_request(request); !status.ok()) co_return std::move(status).error();
+  if (auto status = check_stop_ids(request); !status.ok()) co_return std::move(status).error();
+  request.model = model_;
+  const std::string body = chat_body(request);
+  HttpPeer::Sent sent;
+  sent.headers.add("X-Request-Id", request.request_id);
+  // Only this header names a session; routers pin it to a worker.
+  if (!request.routing_key.empty() && net::is_field_value(request.routing_key))
+    sent.headers.add("X-Dynamo-Session-Id", request.routing_key);
+  sent.cancel = request.cancel;
+  sent.deadline = request.deadline;
+  auto response = co_await peer_.post("/v1/chat/completions", body, std::move(sent));
+  if (!response.ok()) co_return std::move(response).error();
+  AnswerStream::Setup setup;
+  setup.reader = std::make_unique<AnswerReader>(
+      Sent{std::move(request.prompt), stop_ids(request), request.max_new_tokens, vocab_size_,
+           request.sampling.logprobs && request.sampling.top_logprobs > 0});
+  setup.deadline = request.deadline;
+  setup.cancel = request.cancel;
+  auto stream = co_await start_stream(peer_, std::move(*response), std::move(setup));
+  co_return std::move(stream);
+}
+
+}  // namespace verbatim::engine::dynamo
