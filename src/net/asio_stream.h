@@ -11,8 +11,10 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
+#include <netinet/tcp.h>
 
 #include "base/stream.h"
+#include "net/asio_network.h"
 
 namespace verbatim::net {
 
@@ -29,7 +31,7 @@ inline base::Error stream_error(const char* what, const error_code& code) {
 template <class Socket>
 class AsioStream : public base::ByteStream {
  public:
-  explicit AsioStream(Socket socket) : socket_(std::move(socket)) {}
+  AsioStream(Socket socket, Acks acks) : socket_(std::move(socket)), acks_(acks) {}
   ~AsioStream() override {
     if (pending_ != 0) std::abort();  // a handler would write into freed memory
   }
@@ -39,7 +41,10 @@ class AsioStream : public base::ByteStream {
     socket_.async_read_some(
         asio::buffer(into.data(), into.size()), [this, &done](error_code code, std::size_t n) {
           --pending_;
-          if (!code) return done.complete(n);
+          if (!code) {
+            if (acks_ == Acks::kAtOnce) acknowledge();
+            return done.complete(n);
+          }
           if (closed_) return done.complete(stream_error("", asio::error::operation_aborted));
           if (is_end(code)) return done.complete(std::size_t{0});
           done.complete(stream_error("can't read", code));
@@ -87,9 +92,19 @@ class AsioStream : public base::ByteStream {
   }
 
  private:
+  // The kernel forgets the mode after a while, so it is set again and again.
+  void acknowledge() {
+#ifdef TCP_QUICKACK
+    using QuickAck = asio::detail::socket_option::boolean<IPPROTO_TCP, TCP_QUICKACK>;
+    error_code ignored;
+    lowest().set_option(QuickAck(true), ignored);
+#endif
+  }
+
   [[nodiscard]] auto& lowest() { return socket_.lowest_layer(); }
 
   Socket socket_;
+  const Acks acks_;
   std::vector<asio::const_buffer> buffers_;
   unsigned pending_ = 0;
   bool closed_ = false;
