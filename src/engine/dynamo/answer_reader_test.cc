@@ -405,6 +405,21 @@ TEST(DynamoReader, what_is_no_chunk_is_refused_and_what_is_an_error_is_told) {
   EXPECT_TRUE(got.engine_is_done);
 }
 
+TEST(DynamoReader, engine_data_that_ends_before_the_ids_do_proves_nothing) {
+  Parts begin, end;
+  begin.choice = R"("index":0,"delta":{},"finish_reason":null)";
+  begin.ids = "[8]";
+  begin.data = R"("completion_token_ids":[8],"completion_logprobs":[-0.5])";
+  end.choice = R"("index":0,"delta":{},"finish_reason":"stop")";
+  end.ids = "[9]";
+  EXPECT_FALSE(read({begin.text(), end.text()}).error);
+  const std::string without = replaced(end.text(), "\"engine_data\"", "\"x\"");
+  const Read got = read({begin.text(), without});
+  ASSERT_TRUE(got.error);
+  EXPECT_EQ(got.error->field, "nvext.engine_data");
+  EXPECT_EQ(got.ids, (TokenIds{8}));
+}
+
 TEST(DynamoReader, nothing_sampled_comes_behind_the_finish_reason) {
   const std::string whole = Parts().text();
   Parts more;

@@ -161,7 +161,7 @@ TEST(DynamoCaptures, nothing_is_accepted_that_the_worker_does_not_confirm) {
       const auto got = read(objects, *body);
       if (!got.end) continue;
       ++accepted;
-      const std::string last = objects[objects.size() - 2];
+      const std::string& last = objects[objects.size() - 2];
       const auto document = Document::parse(last);
       const auto data = document->root().get("nvext")->get("engine_data");
       EXPECT_EQ(got.ids, ids_of(data->get("completion_token_ids"))) << name << member.name();

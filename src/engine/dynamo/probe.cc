@@ -15,7 +15,6 @@ using base::MonoTime;
 using base::Result;
 using base::Status;
 using base::Task;
-using json::Value;
 
 constexpr std::size_t kMaxBody = 64 * 1024;
 
