@@ -27,6 +27,9 @@ constexpr const char* kRemedy =
     " (a frontend with DYN_DISABLE_FRONTEND_NVEXT set drops it, and the prompt's ids with it: "
     "unset "
     "it there)";
+// What to say where nvext is there, but nothing of the worker's in it.
+constexpr const char* kOtherWorker =
+    " (this worker does not send any; Dynamo's vLLM worker does, since 1.4)";
 
 // "token_id:42": how a token is named where ids were asked for instead of texts.
 std::optional<TokenId> named_id(const Value& token) {
@@ -239,8 +242,10 @@ TokenChunk AnswerReader::give_out() {
 
 Result<TokenEnd> AnswerReader::finish() {
   if (!finish_) return malformed(kFinish, "none at the end of the answer", "stop or length");
-  if (!exact_)
-    return malformed("nvext.engine_data", "nothing", "the worker's data" + std::string(kRemedy));
+  if (!exact_) {
+    return malformed("nvext.engine_data", "nothing",
+                     std::string("the worker's data") + (ids_.empty() ? kRemedy : kOtherWorker));
+  }
   if (exact_->size() != ids_.size()) {
     return malformed("nvext.engine_data", std::to_string(exact_->size()) + " ids",
                      "all " + std::to_string(ids_.size()));

@@ -420,6 +420,15 @@ TEST(DynamoReader, engine_data_that_ends_before_the_ids_do_proves_nothing) {
   EXPECT_EQ(got.ids, (TokenIds{8}));
 }
 
+TEST(DynamoReader, a_worker_without_engine_data_is_told_from_a_frontend_without_nvext) {
+  const std::string text = replaced(Parts().text(), "\"engine_data\"", "\"x\"");
+  const Read got = read({text});
+  ASSERT_TRUE(got.error);
+  EXPECT_EQ(got.error->field, "nvext.engine_data");
+  EXPECT_NE(got.error->message.find("this worker"), std::string::npos);
+  EXPECT_EQ(got.error->message.find("DYN_DISABLE"), std::string::npos);
+}
+
 TEST(DynamoReader, nothing_sampled_comes_behind_the_finish_reason) {
   const std::string whole = Parts().text();
   Parts more;
