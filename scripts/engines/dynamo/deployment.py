@@ -67,7 +67,7 @@ class Deployment:
                                     stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def start_worker(self, seconds: float = 60.0) -> None:
-        """Returns when the frontend takes requests for it."""
+        """Returns when the frontend takes requests for it, and for no other: one that was killed is listed for 10 s more."""
         self.worker = self._start("worker", [HERE / "scripted_worker.py", "--model", self.model, "--name", self.name, "--script",
                                              self.script_file, "--record", self.record_file, "--context", self.context], {})
         end = time.monotonic() + seconds
@@ -80,12 +80,20 @@ class Deployment:
             time.sleep(0.02)
 
     def _ready(self) -> bool:
+        ready, _ = self._get(f"/v1/models/{self.name}/ready")
+        if ready != 200:
+            return False
+        healthy, said = self._get("/health")
+        return healthy == 200 and len(json.loads(said)["instances"]) == 1
+
+    def _get(self, path: str) -> tuple[int, bytes]:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
         try:
-            connection.request("GET", f"/v1/models/{self.name}/ready")
-            return connection.getresponse().status == 200
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
         except OSError:
-            return False
+            return 0, b""
         finally:
             connection.close()
 
