@@ -46,6 +46,7 @@ struct Choice {
   net::Url url;      // its server_root() is driven
   std::string api_key;
   std::uint64_t vocab_size = 0;
+  std::string model;  // its name there, for requests of this side's own where several are listed
 };
 // Errors: kInvalidRequest, field "kind" or "mode", with the words there are.
 base::Result<std::unique_ptr<Engine>> make_engine(base::Runtime& runtime, const Choice& choice);

@@ -49,8 +49,9 @@ class DynamoStack:
             raise
 
     def prompts(self) -> list[list[int]]:
-        """What reached the worker, but for readiness."""
-        return [line["request"]["token_ids"] for line in self.dynamo.record("request") if line["request"]["token_ids"] != [0]]
+        """What reached the worker, but for readiness, which is nobody's session."""
+        requests = [line["request"] for line in self.dynamo.record("request")]
+        return [request["token_ids"] for request in requests if (request.get("agent_context") or {}).get("session_id")]
 
     def close(self) -> None:
         try:

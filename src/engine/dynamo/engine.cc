@@ -13,7 +13,7 @@ using base::Status;
 using base::Task;
 
 DynamoEngine::DynamoEngine(base::Runtime& runtime, const Options& options)
-    : peer_(runtime, options), vocab_size_(options.vocab_size), model_(options.model) {}
+    : peer_(runtime, options), vocab_size_(options.vocab_size), usual_model_(options.model) {}
 
 Status DynamoEngine::check(const message::Sampling& sampling) const {
   return check_sampling(sampling, vocab_size_);
@@ -22,7 +22,8 @@ Status DynamoEngine::check(const message::Sampling& sampling) const {
 Task<Result<std::unique_ptr<TokenStream>>> DynamoEngine::generate(TokenRequest request) {
   if (auto status = check_request(request); !status.ok()) co_return std::move(status).error();
   if (auto status = check_stop_ids(request); !status.ok()) co_return std::move(status).error();
-  request.model = model_;
+  if (request.model.empty()) request.model = usual_model_;
+  if (!only_model_.empty()) request.model = only_model_;
   const std::string body = chat_body(request);
   HttpPeer::Sent sent;
   sent.headers.add("X-Request-Id", request.request_id);
@@ -31,7 +32,7 @@ Task<Result<std::unique_ptr<TokenStream>>> DynamoEngine::generate(TokenRequest r
     sent.headers.add("X-Dynamo-Session-Id", request.routing_key);
   sent.cancel = request.cancel;
   sent.deadline = request.deadline;
-  auto response = co_await peer_.post("/v1/chat/completions", body, std::move(sent));
+  auto response = co_await peer_.post(kPath, body, std::move(sent));
   if (!response.ok()) co_return std::move(response).error();
   AnswerStream::Setup setup;
   setup.reader = std::make_unique<AnswerReader>(

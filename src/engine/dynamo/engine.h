@@ -3,19 +3,22 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/runtime.h"
 #include "engine/answer_stream.h"
 #include "engine/engine.h"
 #include "engine/http_peer.h"
+#include "engine/trace.h"
 
 namespace verbatim::engine::dynamo {
+
+inline constexpr std::string_view kPath = "/v1/chat/completions";
 
 struct Options : PeerOptions {
   // The model's vocab_size: every id the engine names must be below it.
   std::uint64_t vocab_size = 0;
-  // The model's name at a frontend that lists several; one that lists a single model is asked for
-  // that.
+  // The model's name at a frontend that lists several, for requests that don't say one (readiness).
   std::string model;
 };
 
@@ -37,11 +40,14 @@ class DynamoEngine final : public Engine {
 
  private:
   base::Task<base::Result<Probe>> list_models(base::MonoTime deadline);
-  base::Task<base::Status> sample_one(base::MonoTime deadline);
 
   HttpPeer peer_;
   const std::uint64_t vocab_size_;
-  std::string model_;  // the name that is sent
+  const std::string usual_model_;
+  std::string only_model_;  // the one model that the frontend listed last; empty: none, or several
 };
+
+// Traces of this kind (see Kind): what GETs that only it answers say.
+base::Task<std::vector<Trace>> recognise(HttpPeer& peer, base::MonoTime deadline);
 
 }  // namespace verbatim::engine::dynamo

@@ -54,7 +54,7 @@ struct Scene {
     EXPECT_TRUE(port.ok());
     options.url.endpoint = {"frontend", *port, false};
     options.vocab_size = 100;
-    options.model = "served";
+    options.model = "usual";
   }
 
   Task<void> handle(const net::Request& request, net::Responder& answer, base::CancelSignal& gone) {
@@ -78,7 +78,7 @@ struct Scene {
   TokenRequest request() {
     TokenRequest r;
     r.request_id = "r1";
-    r.model = "other";
+    r.model = "served";
     r.prompt = {kPrompt};
     r.max_new_tokens = 10;
     r.stop_token_ids = {kStopId};
@@ -302,7 +302,7 @@ TEST(DynamoEngine, the_probe_reads_models_context_and_version) {
     EXPECT_EQ(probe->models.size(), 3u);
     EXPECT_EQ(probe->models[0].max_model_len, 0u);
     EXPECT_EQ(probe->models[2].max_model_len, 4096u);
-    // Several: the name it was told; one: that one's.
+    // Several: the request's name; one: that one's.
     Outcome out;
     co_await generate_into(engine, scene.request(), out);
     EXPECT_NE(scene.bodies.back().find("\"model\":\"served\""), std::string::npos);
@@ -332,12 +332,14 @@ TEST(DynamoEngine, a_probe_without_a_model_is_no_answer_yet) {
   }
 }
 
-// One id behind the prompt [0].
+// One id behind the prompt of a readiness request.
 const std::string kOneToken =
-    R"(data: {"choices":[{"index":0,"finish_reason":null,"logprobs":{"content":[)"
-    R"({"logprob":-1,"token_id":7}]}}],"usage":{"prompt_tokens":1,"completion_tokens":1},)"
-    R"("nvext":{"completion_token_ids":[7]}})"
-    "\n\n";
+    R"(data: {"choices":[{"index":0,"finish_reason":"length","logprobs":{"content":[)"
+    R"({"logprob":-1,"token_id":7}]}}],"usage":{"prompt_tokens":23,"completion_tokens":1},)"
+    R"("nvext":{"completion_token_ids":[7],"engine_data":{"completion_token_ids":[7],)"
+    R"("completion_logprobs":[-1]}}})"
+    "\n\n" +
+    kDone;
 
 TEST(DynamoEngine, ready_is_what_samples_a_token_and_not_what_only_says_so) {
   const std::string route = "/v1/models/org/the%20model/ready";
@@ -375,6 +377,17 @@ TEST(DynamoEngine, ready_is_what_samples_a_token_and_not_what_only_says_so) {
     EXPECT_EQ(scene.bodies.size(), c.asked ? 1u : 0u);
     EXPECT_NE(std::find(scene.targets.begin(), scene.targets.end(), route), scene.targets.end());
   }
+}
+
+TEST(DynamoEngine, readiness_among_several_models_is_that_of_the_usual_one) {
+  Scene scene(events(kOneToken));
+  scene.pages["/v1/models"] = {200, R"({"data":[{"id":"a"},{"id":"usual"}]})"};
+  scene.pages["/v1/models/usual/ready"] = {200, "{}"};
+  scene.run([&](DynamoEngine& engine) -> Task<void> {
+    const auto ready = co_await engine.ready(base::MonoTime{} + seconds(5));
+    EXPECT_TRUE(ready.ok());
+  });
+  EXPECT_NE(scene.bodies.at(0).find("\"model\":\"usual\""), std::string::npos);
 }
 
 }  // namespace

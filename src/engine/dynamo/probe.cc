@@ -3,6 +3,7 @@
 
 #include "engine/dynamo/engine.h"
 #include "engine/fields.h"
+#include "engine/tiny_request.h"
 #include "engine/upstream.h"
 #include "json/value.h"
 
@@ -35,6 +36,16 @@ std::string path_of(std::string_view model) {
   return path;
 }
 
+// What /openapi.json says the server is.
+struct Info {
+  std::string title;
+  std::string version;
+};
+Info info_of(const json::Value& root) {
+  const auto info = member_in(root, "info");
+  return info ? Info{text_in(*info, "title"), text_in(*info, "version")} : Info{};
+}
+
 base::Error unavailable(std::string message) {
   return base::error(ErrorKind::kUnavailable, std::move(message));
 }
@@ -46,16 +57,10 @@ Task<Result<Probe>> DynamoEngine::list_models(MonoTime deadline) {
   if (!models.ok()) co_return models.error();
   if (!*models) co_return unavailable("no Dynamo here: found no /v1/models");
   Probe probe;
-  const auto data = member_in((*models)->root(), "data");
-  if (!data || !data->is_array()) co_return malformed("data", found(data), "a list of models");
-  for (const auto& member : *data) {
-    auto id = text_in(member.value, "id");
-    // 0: the worker did not say.
-    if (!id.empty())
-      probe.models.push_back({std::move(id), count_in(member.value, "context_window")});
-  }
+  // A length of 0: the worker did not say.
+  probe.models = read_models((*models)->root(), "context_window");
   if (probe.models.empty()) co_return unavailable("the frontend has no model: no worker is there");
-  if (probe.models.size() == 1) model_ = probe.models.front().id;
+  only_model_ = probe.models.size() == 1 ? probe.models.front().id : "";
   co_return probe;
 }
 
@@ -64,10 +69,7 @@ Task<Result<Probe>> DynamoEngine::probe(MonoTime deadline) {
   if (!probe.ok()) co_return std::move(probe).error();
   const auto described = co_await peer_.get_json("/openapi.json", deadline);
   if (!described.ok()) co_return described.error();
-  if (*described) {
-    const auto info = member_in((*described)->root(), "info");
-    if (info) probe->engine_version = text_in(*info, "version");
-  }
+  if (*described) probe->engine_version = info_of((*described)->root()).version;
   co_return std::move(probe);
 }
 
@@ -76,7 +78,8 @@ Task<Result<Probe>> DynamoEngine::probe(MonoTime deadline) {
 Task<Status> DynamoEngine::ready(MonoTime deadline) {
   const auto listed = co_await list_models(deadline);
   if (!listed.ok()) co_return listed.error();
-  const std::string path = "/v1/models/" + path_of(model_) + "/ready";
+  const std::string& model = only_model_.empty() ? usual_model_ : only_model_;
+  const std::string path = "/v1/models/" + path_of(model) + "/ready";
   auto response = co_await peer_.get(path, deadline);
   if (!response.ok()) co_return std::move(response).error();
   const int status = response->status();
@@ -86,22 +89,19 @@ Task<Status> DynamoEngine::ready(MonoTime deadline) {
     co_return unavailable("GET " + path + ": found status " + std::to_string(status) +
                           ", expected 200" + said);
   }
-  co_return co_await sample_one(deadline);
+  auto sampled = co_await sample_one(*this, peer_.runtime(), deadline);
+  co_return std::move(sampled);
 }
 
-Task<Status> DynamoEngine::sample_one(MonoTime deadline) {
-  const TokenIds prompt = {0};
-  TokenRequest request;
-  request.request_id = "ready";
-  request.prompt = {prompt};
-  request.max_new_tokens = 1;
-  request.deadline = deadline;
-  const auto stream = co_await generate(std::move(request));
-  if (!stream.ok()) co_return stream.error();
-  const auto chunk = co_await (*stream)->next();
-  if (!chunk.ok()) co_return chunk.error();
-  if (!*chunk) co_return unavailable("found an answer without a token, expected one");
-  co_return Status();
+Task<std::vector<Trace>> recognise(HttpPeer& peer, MonoTime deadline) {
+  std::vector<Trace> traces;
+  const auto page = co_await peer.get_json("/openapi.json", deadline);
+  if (page.ok() && *page) {
+    const Info info = info_of((*page)->root());
+    if (info.title.starts_with("NVIDIA Dynamo"))
+      traces.push_back({"GET /openapi.json: " + info.title + " " + info.version, info.version});
+  }
+  co_return traces;
 }
 
 }  // namespace verbatim::engine::dynamo
