@@ -39,11 +39,11 @@ def answer(text: str, **more) -> dict:
 class DynamoStack:
     """`environment` is the frontend's."""
 
-    def __init__(self, folder: Path, *, environment: dict[str, str] | None = None, wait: bool = True):
+    def __init__(self, folder: Path, *, environment: dict[str, str] | None = None):
         self.dynamo = Deployment(folder / "dynamo", environment=environment, context=CONTEXT)
         try:
             self.gateway = Gateway(folder, self.dynamo.url, "--chat-template", TEMPLATE, "--model-name", "toy", kind="dynamo",
-                                   tokenizer=TOKENIZER.parent, wait=wait)
+                                   tokenizer=TOKENIZER.parent)
         except BaseException:
             self.dynamo.close()
             raise

@@ -54,9 +54,9 @@ class Deployment:
             "HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
         self.frontend = self.worker = None
         try:
-            self.frontend = self._start("frontend", ["-m", "dynamo.frontend", "--http-host", "127.0.0.1", "--http-port", self.port],
-                                        environment or {})
+            self.start_frontend(environment or {})
             self.start_worker()
+            self.until_ready()
         except BaseException:
             self.close()
             raise
@@ -66,10 +66,16 @@ class Deployment:
             return subprocess.Popen([str(self.python), *map(str, arguments)], env=self.environment | environment, cwd=self.folder,
                                     stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
-    def start_worker(self, seconds: float = 60.0) -> None:
-        """Returns when the frontend takes requests for it, and for no other: one that was killed is listed for 10 s more."""
+    def start_frontend(self, environment: dict[str, str]) -> None:
+        self.frontend = self._start("frontend", ["-m", "dynamo.frontend", "--http-host", "127.0.0.1", "--http-port", self.port],
+                                    environment)
+
+    def start_worker(self) -> None:
         self.worker = self._start("worker", [HERE / "scripted_worker.py", "--model", self.model, "--name", self.name, "--script",
                                              self.script_file, "--record", self.record_file, "--context", self.context], {})
+
+    def until_ready(self, seconds: float = 60.0) -> None:
+        """Returns when the frontend takes requests for the worker, and for no other: one that was killed is listed for 10 s more."""
         end = time.monotonic() + seconds
         while not self._ready():
             for name, process in (("frontend", self.frontend), ("worker", self.worker)):
@@ -113,15 +119,21 @@ class Deployment:
         return path.read_text(errors="replace")[-4000:] if path.exists() else ""
 
     def kill_worker(self) -> None:
-        self.worker.kill()
-        self.worker.wait()
+        _kill(self.worker)
+
+    def kill_frontend(self) -> None:
+        _kill(self.frontend)
 
     def close(self) -> None:
         # Both are killed: there is nothing to be saved, and the frontend drains for seconds.
-        for process in (self.worker, self.frontend):
-            if process is not None and process.poll() is None:
-                process.kill()
-                process.wait()
+        _kill(self.worker)
+        _kill(self.frontend)
+
+
+def _kill(process: subprocess.Popen | None) -> None:
+    if process is not None and process.poll() is None:
+        process.kill()
+        process.wait()
 
 
 def main() -> None:
