@@ -2,6 +2,7 @@
 import itertools
 import json
 import socket
+import struct
 import time
 
 import pytest
@@ -41,6 +42,11 @@ def make_stack(workplace):
     yield make
     for each in made:
         each.close()
+
+
+def single(value: float) -> float:
+    """As a 32-bit float."""
+    return struct.unpack("f", struct.pack("f", value))[0]
 
 
 def call(city: str) -> str:
@@ -98,6 +104,8 @@ def test_a_stop_string_is_found_here_and_ends_the_generation_there(stack, stream
     line, = dialogue.lines()
     size = len(sampled("one two STOP"))
     assert line["completion_token_ids"] == row["token_ids"][:size]
+    # The worker's own doubles come with its last message, which was never sent.
+    assert [single(value) for value in line["completion_logprobs"]] == [single(value) for value in row["logprobs"][:size]]
     assert line["finish_reason"] == "stop"
     until(lambda: len(stack.dynamo.record("cancelled")) > cancelled, "the worker saw the cancel")
     assert stack.dynamo.record("request")[-1]["request"]["stop_conditions"]["stop"] is None
