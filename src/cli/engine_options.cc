@@ -115,8 +115,8 @@ std::string environment(std::string_view variable) {
 void EngineOptions::add(CLI::App& command) {
   command
       .add_option("--engine", url,
-                  "URL of the engine, a trailing /v1 is left out (default: SGLANG_BASE_URL or "
-                  "VLLM_BASE_URL, where one is set)")
+                  "URL of the engine, a trailing /v1 is left out (default: SGLANG_BASE_URL, "
+                  "VLLM_BASE_URL or DYNAMO_BASE_URL, where one is set)")
       ->envname("VERBATIM_ENGINE");
   command.add_option("--engine-kind,--backend-kind", kind, "what the engine is")
       ->check(CLI::IsMember(kind_words()))

@@ -206,6 +206,7 @@ Exit run(const ServeOptions& options) {
   std::fprintf(stderr, "verbatim: model family %s; %s\n", (*model)->renderer->family().name.c_str(),
                (*model)->renderer->describe_classes().c_str());
   asked->vocab_size = (*model)->vocab_size;
+  asked->model = (*model)->name;
   auto chosen = choose_engine(*asked);
   if (!chosen.ok()) return fail(chosen.error(), Exit::kUsage);
   Serving serving(options, std::move(*model), std::move(*chosen));

@@ -40,7 +40,7 @@ class AsioListener final : public base::Listener {
     error_code ignored;
     accept.socket->set_option(tcp::no_delay(true), ignored);
     std::unique_ptr<ByteStream> stream =
-        std::make_unique<AsioStream<tcp::socket>>(std::move(*accept.socket), Acks::kDelayed);
+        std::make_unique<AsioStream<tcp::socket>>(std::move(*accept.socket));
     co_return stream;
   }
 
@@ -76,10 +76,9 @@ class AsioListener final : public base::Listener {
 // waiter goes on, and the handler finds nobody.
 class Connect final : public std::enable_shared_from_this<Connect> {
  public:
-  Connect(AsioLoop& loop, base::Endpoint to, Acks acks, TlsClient* tls)
+  Connect(AsioLoop& loop, base::Endpoint to, TlsClient* tls)
       : loop_(loop),
         to_(std::move(to)),
-        acks_(acks),
         tls_(tls),
         resolver_(loop.impl().io),
         socket_(loop.impl().io) {}
@@ -130,7 +129,7 @@ class Connect final : public std::enable_shared_from_this<Connect> {
     socket_.set_option(tcp::no_delay(true), ignored);
     if (tls_ == nullptr) {
       std::unique_ptr<ByteStream> stream =
-          std::make_unique<AsioStream<tcp::socket>>(std::move(socket_), acks_);
+          std::make_unique<AsioStream<tcp::socket>>(std::move(socket_));
       return end(std::move(stream));
     }
     handshake_ = tls_->handshake(
@@ -156,7 +155,6 @@ class Connect final : public std::enable_shared_from_this<Connect> {
 
   AsioLoop& loop_;
   base::Endpoint to_;
-  Acks acks_;
   TlsClient* tls_;
   tcp::resolver resolver_;
   tcp::socket socket_;
@@ -176,7 +174,7 @@ struct ConnectAwaiter {
 
 class AsioNetwork final : public base::Network {
  public:
-  AsioNetwork(AsioLoop& loop, Acks acks) : loop_(loop), acks_(acks) {}
+  explicit AsioNetwork(AsioLoop& loop) : loop_(loop) {}
 
   Result<std::unique_ptr<base::Listener>> listen(const std::string& host, std::uint16_t port,
                                                  PortUse use) override {
@@ -200,22 +198,21 @@ class AsioNetwork final : public base::Network {
   }
 
   base::Task<StreamResult> connect(const base::Endpoint& to, base::MonoTime deadline) override {
-    if (to.tls && tls_ == nullptr) tls_ = make_tls_client(acks_);
-    const auto connect = std::make_shared<Connect>(loop_, to, acks_, to.tls ? tls_.get() : nullptr);
+    if (to.tls && tls_ == nullptr) tls_ = make_tls_client();
+    const auto connect = std::make_shared<Connect>(loop_, to, to.tls ? tls_.get() : nullptr);
     co_await ConnectAwaiter{*connect, deadline};
     co_return connect->take();
   }
 
  private:
   AsioLoop& loop_;
-  const Acks acks_;
   std::unique_ptr<TlsClient> tls_;
 };
 
 }  // namespace
 
-std::unique_ptr<base::Network> asio_network(AsioLoop& loop, Acks acks) {
-  return std::make_unique<AsioNetwork>(loop, acks);
+std::unique_ptr<base::Network> asio_network(AsioLoop& loop) {
+  return std::make_unique<AsioNetwork>(loop);
 }
 
 }  // namespace verbatim::net

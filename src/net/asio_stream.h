@@ -14,7 +14,6 @@
 #include <netinet/tcp.h>
 
 #include "base/stream.h"
-#include "net/asio_network.h"
 
 namespace verbatim::net {
 
@@ -31,7 +30,7 @@ inline base::Error stream_error(const char* what, const error_code& code) {
 template <class Socket>
 class AsioStream : public base::ByteStream {
  public:
-  AsioStream(Socket socket, Acks acks) : socket_(std::move(socket)), acks_(acks) {}
+  explicit AsioStream(Socket socket) : socket_(std::move(socket)) {}
   ~AsioStream() override {
     if (pending_ != 0) std::abort();  // a handler would write into freed memory
   }
@@ -42,7 +41,7 @@ class AsioStream : public base::ByteStream {
         asio::buffer(into.data(), into.size()), [this, &done](error_code code, std::size_t n) {
           --pending_;
           if (!code) {
-            if (acks_ == Acks::kAtOnce) acknowledge();
+            if (acks_ == base::Acks::kAtOnce) acknowledge_now();
             return done.complete(n);
           }
           if (closed_) return done.complete(stream_error("", asio::error::operation_aborted));
@@ -77,6 +76,8 @@ class AsioStream : public base::ByteStream {
     lowest().close(ignored);
   }
 
+  void acknowledge(base::Acks when) override { acks_ = when; }
+
   [[nodiscard]] std::string peer() const override {
     error_code code;
     const auto end = const_cast<AsioStream*>(this)->lowest().remote_endpoint(code);
@@ -93,7 +94,7 @@ class AsioStream : public base::ByteStream {
 
  private:
   // The kernel forgets the mode after a while, so it is set again and again.
-  void acknowledge() {
+  void acknowledge_now() {
 #ifdef TCP_QUICKACK
     using QuickAck = asio::detail::socket_option::boolean<IPPROTO_TCP, TCP_QUICKACK>;
     error_code ignored;
@@ -104,10 +105,10 @@ class AsioStream : public base::ByteStream {
   [[nodiscard]] auto& lowest() { return socket_.lowest_layer(); }
 
   Socket socket_;
-  const Acks acks_;
   std::vector<asio::const_buffer> buffers_;
   unsigned pending_ = 0;
   bool closed_ = false;
+  base::Acks acks_ = base::Acks::kDelayed;
 };
 
 }  // namespace verbatim::net

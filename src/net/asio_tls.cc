@@ -26,7 +26,7 @@ class TlsStream final : public AsioStream<Socket> {
 
 class SslClient final : public TlsClient {
  public:
-  explicit SslClient(Acks acks) : acks_(acks), context_(asio::ssl::context::tls_client) {
+  SslClient() : context_(asio::ssl::context::tls_client) {
     error_code ignored;
     context_.set_default_verify_paths(ignored);
     context_.set_verify_mode(asio::ssl::verify_peer, ignored);
@@ -41,15 +41,13 @@ class SslClient final : public TlsClient {
              const_cast<char*>(host.c_str()));
     error_code ignored;
     stream->set_verify_callback(asio::ssl::host_name_verification(host), ignored);
-    stream->async_handshake(Socket::client,
-                            [stream, acks = acks_, done = std::move(done)](error_code code) {
-                              if (code)
-                                return done(base::error(base::ErrorKind::kUnavailable,
-                                                        "TLS handshake failed: " + code.message()));
-                              std::unique_ptr<base::ByteStream> ready =
-                                  std::make_unique<TlsStream>(std::move(*stream), acks);
-                              done(std::move(ready));
-                            });
+    stream->async_handshake(Socket::client, [stream, done = std::move(done)](error_code code) {
+      if (code)
+        return done(
+            base::error(base::ErrorKind::kUnavailable, "TLS handshake failed: " + code.message()));
+      std::unique_ptr<base::ByteStream> ready = std::make_unique<TlsStream>(std::move(*stream));
+      done(std::move(ready));
+    });
     return [stream] {
       error_code nothing;
       stream->lowest_layer().close(nothing);
@@ -57,14 +55,13 @@ class SslClient final : public TlsClient {
   }
 
  private:
-  const Acks acks_;
   asio::ssl::context context_;
 };
 
 }  // namespace
 
-std::unique_ptr<TlsClient> make_tls_client(Acks acks) {
-  return std::make_unique<SslClient>(acks);
+std::unique_ptr<TlsClient> make_tls_client() {
+  return std::make_unique<SslClient>();
 }
 
 }  // namespace verbatim::net

@@ -8,7 +8,6 @@
 #include <boost/asio/ip/tcp.hpp>
 
 #include "base/stream.h"
-#include "net/asio_network.h"
 
 namespace verbatim::net {
 
@@ -23,6 +22,6 @@ class TlsClient {
 };
 
 // Trusts the system's certificates (SSL_CERT_FILE and SSL_CERT_DIR count). TLS 1.2 and later.
-std::unique_ptr<TlsClient> make_tls_client(Acks acks);
+std::unique_ptr<TlsClient> make_tls_client();
 
 }  // namespace verbatim::net

@@ -42,7 +42,7 @@ class DynamoStack:
     def __init__(self, folder: Path, *, environment: dict[str, str] | None = None):
         self.dynamo = Deployment(folder / "dynamo", environment=environment, context=CONTEXT)
         try:
-            self.gateway = Gateway(folder, self.dynamo.url, "--chat-template", TEMPLATE, "--model-name", "toy", kind="dynamo",
+            self.gateway = Gateway(folder, self.dynamo.url, "--chat-template", TEMPLATE, "--model-name", "renamed", kind="dynamo",
                                    tokenizer=TOKENIZER.parent)
         except BaseException:
             self.dynamo.close()

@@ -3,14 +3,15 @@ import itertools
 import json
 import socket
 import struct
+import subprocess
 import time
 
 import pytest
 
 from agent import Agent
 from dialogue import Dialogue, check_untouched, error_of, user
-from dynamo import CLOSE, CONTEXT, DynamoStack, answer, sampled
-from programs import until
+from dynamo import CLOSE, CONTEXT, TEMPLATE, TOKENIZER, Deployment, DynamoStack, answer, sampled
+from programs import BINARY, until
 from raw_http import sse
 from records import check_logprobs, check_prefix, check_segments
 
@@ -260,3 +261,20 @@ def test_a_frontend_without_nvext_is_named_with_its_remedy(make_stack):
         assert "DYN_DISABLE_FRONTEND_NVEXT" in error_of(got)["message"]
     assert stack.gateway.http.get("/ready").status_code == 503
     assert dialogue.snapshot() == before
+
+
+def test_a_gateway_does_not_start_before_a_frontend_without_nvext(workplace):
+    dynamo = Deployment(workplace / f"dynamo-{next(numbers)}", environment={"DYN_DISABLE_FRONTEND_NVEXT": "1"})
+    try:
+        done = subprocess.run([BINARY, "serve", "--engine", dynamo.url, "--tokenizer", TOKENIZER.parent, "--chat-template", TEMPLATE,
+                               "--port", "0"], capture_output=True, text=True, timeout=60)
+    finally:
+        dynamo.close()
+    assert done.returncode == 2, done.stderr
+    assert "DYN_DISABLE_FRONTEND_NVEXT" in done.stderr
+
+
+def test_doctor_knows_the_frontend_by_what_it_shows(stack):
+    done = subprocess.run([BINARY, "doctor", "--engine", stack.dynamo.url], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "dynamo" in done.stdout and "1.6.1" in done.stdout

@@ -1,5 +1,6 @@
 #include "engine/dynamo/engine.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/dynamo/answer_reader.h"
@@ -12,6 +13,10 @@ using base::Result;
 using base::Status;
 using base::Task;
 
+namespace {
+constexpr base::Duration kListTime = std::chrono::seconds(5);
+}  // namespace
+
 DynamoEngine::DynamoEngine(base::Runtime& runtime, const Options& options)
     : peer_(runtime, options), vocab_size_(options.vocab_size), usual_model_(options.model) {}
 
@@ -22,6 +27,8 @@ Status DynamoEngine::check(const message::Sampling& sampling) const {
 Task<Result<std::unique_ptr<TokenStream>>> DynamoEngine::generate(TokenRequest request) {
   if (auto status = check_request(request); !status.ok()) co_return std::move(status).error();
   if (auto status = check_stop_ids(request); !status.ok()) co_return std::move(status).error();
+  // Where the list can't be had, the answer to the request says more.
+  if (!listed_) (void)co_await list_models(std::min(request.deadline, peer_.in(kListTime)));
   if (request.model.empty()) request.model = usual_model_;
   if (!only_model_.empty()) request.model = only_model_;
   const std::string body = chat_body(request);

@@ -316,6 +316,23 @@ TEST(DynamoEngine, the_probe_reads_models_context_and_version) {
   });
 }
 
+TEST(DynamoEngine, the_first_request_asks_for_the_models_name_where_no_probe_did) {
+  Scene scene(events(kFirst + kSecond + kDone));
+  scene.pages["/v1/models"] = {200, kOneModel};
+  scene.run([&](DynamoEngine& engine) -> Task<void> {
+    for (int i = 0; i < 2; ++i) {
+      Outcome out;
+      auto request = scene.request();
+      request.model.clear();
+      co_await generate_into(engine, std::move(request), out);
+      EXPECT_FALSE(out.error);
+    }
+  });
+  EXPECT_NE(scene.bodies.at(1).find("\"model\":\"org/the model\""), std::string::npos);
+  EXPECT_EQ(scene.targets, (std::vector<std::string>{"/v1/models", "/v1/chat/completions",
+                                                     "/v1/chat/completions"}));
+}
+
 TEST(DynamoEngine, a_probe_without_a_model_is_no_answer_yet) {
   const std::pair<int, std::string> pages[] = {
       {200, R"({"data":[]})"}, {404, ""}, {200, "{}"}, {200, "hello"}, {503, "draining"}};

@@ -60,6 +60,7 @@ Task<Result<Probe>> DynamoEngine::list_models(MonoTime deadline) {
   // A length of 0: the worker did not say.
   probe.models = read_models((*models)->root(), "context_window");
   if (probe.models.empty()) co_return unavailable("the frontend has no model: no worker is there");
+  listed_ = true;
   only_model_ = probe.models.size() == 1 ? probe.models.front().id : "";
   co_return probe;
 }
