@@ -10,7 +10,7 @@
 #include "json/value.h"
 #include "net/sse.h"
 
-// Answers that real Dynamo frontends gave (tests/captures/dynamo).
+// Answers that real Dynamo frontends gave (tests/captures/dynamo-raw).
 namespace verbatim::engine::dynamo {
 namespace {
 
@@ -18,7 +18,7 @@ using json::Document;
 using json::Value;
 
 Document capture(const std::string& name) {
-  std::ifstream in("tests/captures/dynamo/" + name + ".json");
+  std::ifstream in("tests/captures/dynamo-raw/" + name + ".json");
   std::ostringstream text;
   text << in.rdbuf();
   auto document = Document::parse(text.str());
