@@ -95,10 +95,6 @@ class Gateway:
         self.program = Program(["serve", "--engine", engine, "--engine-kind", kind, "--engine-mode", mode, "--tokenizer", tokenizer,
                                 "--record-dir", self.records, "--cache-dir", folder.parent / "cache", "--port", 0, *options],
                                folder / "serve.stderr")
-        self.records = folder / "records"
-        self.program = Program(["serve", "--engine", engine, "--engine-kind", kind, "--engine-mode", mode, "--tokenizer", tokenizer,
-                                "--record-dir", self.records, "--cache-dir", folder.parent / "cache", "--port", 0, *options],
-                               folder / "serve.stderr")
         self.url = self.program.url
         self.http = httpx.Client(base_url=self.url, timeout=60)
         until(lambda: self.http.get("/ready").status_code == 200, "the gateway is ready")
