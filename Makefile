@@ -64,9 +64,9 @@ bench: ## the benchmarks, and the comparisons with peers
 install-deps: ## the Debian packages for build, lint and tests
 	@scripts/install-deps.sh
 
-test-deps: ## what `make test` needs: packages, .venv, models
+test-deps: ## what `make test` needs: packages, .venv, .venv-dynamo, models
 	@scripts/install-deps.sh
 	@scripts/test-deps.sh
 
-clean: ## remove build/ (.venv and models/ stay)
+clean: ## remove build/ (.venv, .venv-dynamo and models/ stay)
 	rm -rf build

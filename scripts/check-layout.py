@@ -76,7 +76,7 @@ WIRE = {
                "stream_output", "abort_request", "get_server_info", "get_model_info", "return_routed_experts"),
     "vllm": ("kv_transfer_params", "return_tokens_as_token_ids", "return_token_ids", "inference/v1/generate", "abort_requests",
              "derender", "prompt_logprobs", "flat_logprobs"),
-    "dynamo": ("nvext", "extra_args", "backend_instance_id"),
+    "dynamo": ("return_tokens_as_token_ids", "nvext", "extra_args", "backend_instance_id"),
 }
 # GET /sessions/{id} answers in the shape that trainers read from session servers, which has SGLang's words in it.
 WIRE_HOMES = ("src/client/", "src/sim/", "src/gateway/session_view.cc")
@@ -207,17 +207,23 @@ def check_seams(files: dict[str, str]) -> list[Finding]:
 
 
 def check_wire(files: dict[str, str]) -> list[Finding]:
-    out = []
+    owners: dict[str, list[str]] = {}
     for kind, names in WIRE.items():
-        word = re.compile(r"(?<!\w)(" + "|".join(map(re.escape, names)) + r")(?!\w)")
-        for path, text in files.items():
-            if not path.startswith("src/") or not path.endswith(CODE) or TEST_FILE.search(path):
-                continue
-            if path.startswith((f"src/engine/{kind}/", *WIRE_HOMES)):
-                continue
-            for n, literal in string_literals(text):
-                if hit := word.search(literal):
-                    out.append(Finding(path, n, "wire", f"{hit[1]} is {kind}'s wire name: it belongs into src/engine/{kind}"))
+        for name in names:
+            owners.setdefault(name, []).append(kind)
+    word = re.compile(r"(?<!\w)(" + "|".join(map(re.escape, owners)) + r")(?!\w)")
+    out = []
+    for path, text in files.items():
+        if not path.startswith("src/") or not path.endswith(CODE) or TEST_FILE.search(path) or path.startswith(WIRE_HOMES):
+            continue
+        for n, literal in string_literals(text):
+            for hit in word.finditer(literal):
+                kinds = owners[hit[1]]
+                if path.startswith(tuple(f"src/engine/{kind}/" for kind in kinds)):
+                    continue
+                homes = " or ".join(f"src/engine/{kind}" for kind in kinds)
+                out.append(Finding(path, n, "wire", f"{hit[1]} is a wire name of {', '.join(kinds)}: it belongs into {homes}"))
+                break
     return out
 
 

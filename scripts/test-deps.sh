@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes .venv with the pinned Python packages of the tests, and installs the real vocabularies and templates they compare against
-# under models/. Does nothing where the inputs have not changed since the last time. Nothing it installs is ever committed.
+# Makes .venv with the pinned Python packages of the tests and .venv-dynamo with the real Dynamo frontend, and installs the real
+# vocabularies and templates they compare against under models/. Does nothing where the inputs have not changed since the last time. Nothing it installs is ever committed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,6 +27,14 @@ if ! up_to_date .venv/stamp "${python_inputs[@]}" || ! .venv/bin/python -c 'impo
   python3 -m venv .venv
   .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input -r tests/requirements.txt
   inputs_hash "${python_inputs[@]}" >.venv/stamp
+fi
+
+dynamo=scripts/engines/dynamo
+dynamo_inputs=("$dynamo/install.sh" "$dynamo/wheels.txt" "$dynamo/requirements.txt")
+if ! up_to_date .venv-dynamo/stamp "${dynamo_inputs[@]}" || ! .venv-dynamo/bin/python -c 'import dynamo.llm' 2>/dev/null; then
+  echo "test-deps: installing the Dynamo frontend into .venv-dynamo"
+  "$dynamo/install.sh" .venv-dynamo
+  inputs_hash "${dynamo_inputs[@]}" >.venv-dynamo/stamp
 fi
 
 model_inputs=(scripts/models/install.py scripts/models/models.lock.json scripts/test-deps.sh)

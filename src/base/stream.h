@@ -30,6 +30,15 @@ class IoCompletion {
   std::optional<Result<std::size_t>> result_;
 };
 
+// When the system acknowledges what arrives.
+enum class Acks {
+  kDelayed,  // as it likes: up to 40 ms later
+  // At once, behind every read (one more system call; Linux only, elsewhere as kDelayed). For peers
+  // that write small pieces and leave Nagle's algorithm on: they hold each piece back until the one
+  // before is acknowledged.
+  kAtOnce,
+};
+
 // A connected, ordered, reliable byte stream. Belongs to one executor. At most one read and one
 // write may be pending. Real form: net/asio_network.cc (TCP, TLS); simulated twin:
 // base/sim/sim_network.h.
@@ -48,6 +57,8 @@ class ByteStream {
   // Pending operations complete with kCancelled (posted, not from inside this call). Later ones
   // fail with kCancelled. Idempotent.
   virtual void close() = 0;
+  // A wish, kDelayed until it is said; streams without acknowledgements have none to give.
+  virtual void acknowledge(Acks) {}
   [[nodiscard]] virtual std::string peer() const = 0;  // "127.0.0.1:51234", for logs
 };
 

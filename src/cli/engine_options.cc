@@ -134,8 +134,8 @@ void EngineOptions::add(CLI::App& command) {
   command
       .add_option("--engine", urls,
                   "URL of the engine, a trailing /v1 is left out; given several times (or with "
-                  "commas), of its replicas (default: SGLANG_BASE_URL or VLLM_BASE_URL, where one "
-                  "is set)")
+                  "commas), of its replicas (default: SGLANG_BASE_URL, VLLM_BASE_URL or "
+                  "DYNAMO_BASE_URL, where one is set)")
       ->delimiter(',')
       ->envname("VERBATIM_ENGINE");
   command.add_option("--engine-kind,--backend-kind", kind, "what the engine is")

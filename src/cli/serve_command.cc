@@ -276,7 +276,10 @@ Exit run(const ServeOptions& options) {
   if (!model) return fail(model.error(), Exit::kUsage);
   std::fprintf(stderr, "verbatim: model family %s; %s\n", (*model)->renderer->family().name.c_str(),
                (*model)->renderer->describe_classes().c_str());
-  for (auto& choice : *asked) choice.vocab_size = (*model)->vocab_size;
+  for (auto& choice : *asked) {
+    choice.vocab_size = (*model)->vocab_size;
+    choice.model = (*model)->name;
+  }
   auto chosen = choose_engines(*asked);
   if (!chosen.ok()) return fail(chosen.error(), Exit::kUsage);
   Serving serving(options, std::move(*model), std::move(*chosen));

@@ -17,6 +17,9 @@ using base::Status;
 using base::Task;
 using json::Value;
 
+// The commonest name, for servers that nobody owns.
+constexpr std::string_view kContext = "max_model_len";
+
 bool is_known(const Identity& identity, std::string_view kind) {
   return std::find(identity.kinds.begin(), identity.kinds.end(), kind) != identity.kinds.end();
 }
@@ -92,8 +95,9 @@ Task<Result<Identity>> identify(base::Runtime& runtime, const Choice& choice,
   // An answer with an error status is an answer.
   const bool answers = models.ok() || models.error().kind == ErrorKind::kEngine;
   if (models.ok() && *models) {
-    identity.models = read_models((*models)->root(), "max_model_len");
     read_owner((*models)->root(), identity);
+    const Kind* kind = identity.kinds.empty() ? nullptr : find_kind(identity.kinds[0]);
+    identity.models = read_models((*models)->root(), kind == nullptr ? kContext : kind->context);
   }
   std::map<std::string_view, std::string> releases;
   for (const Kind& kind : kinds()) {

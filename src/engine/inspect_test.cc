@@ -83,6 +83,11 @@ const Pages kVllm = {{"GET /v1/models", models("vllm")},
 const Pages kSglang = {{"GET /v1/models", models("sglang")},
                        {"GET /server_info", R"({"version":"0.5.18"})"}};
 
+const Pages kDynamo = {
+    {"GET /v1/models", R"({"data":[{"id":"m","owned_by":"nvidia","context_window":64}]})"},
+    {"GET /openapi.json",
+     R"({"info":{"title":"NVIDIA Dynamo OpenAI Frontend","version":"1.6.1"}})"}};
+
 TEST(Inspect, a_server_is_known_by_what_only_it_shows) {
   const auto vllm = Scene(kVllm).identify_it();
   ASSERT_TRUE(vllm.ok());
@@ -92,6 +97,9 @@ TEST(Inspect, a_server_is_known_by_what_only_it_shows) {
   const auto sglang = Scene(kSglang).identify_it();
   EXPECT_EQ(sglang->kinds, std::vector<std::string>{"sglang"});
   EXPECT_EQ(sglang->release, "0.5.18");
+  const auto dynamo = Scene(kDynamo).identify_it();
+  EXPECT_EQ(dynamo->kinds, std::vector<std::string>{"dynamo"});
+  EXPECT_EQ(dynamo->release, "1.6.1");
   const auto other = Scene(Pages{{"GET /v1/models", models("somebody")}}).identify_it();
   EXPECT_TRUE(other->kinds.empty());
   EXPECT_EQ(other->evidence, std::vector<std::string>{"GET /v1/models: owned_by somebody"});
@@ -120,7 +128,8 @@ TEST(Inspect, auto_takes_the_kind_that_is_there_and_says_so_where_it_can_not) {
 
 TEST(Inspect, another_kind_than_the_declared_one_is_refused_with_the_remedy) {
   for (const auto& [declared, pages, found] :
-       {std::tuple("sglang", kVllm, "vllm"), std::tuple("vllm", kSglang, "sglang")}) {
+       {std::tuple("sglang", kVllm, "vllm"), std::tuple("vllm", kSglang, "sglang"),
+        std::tuple("vllm", kDynamo, "dynamo")}) {
     const auto settled = settle(choice(declared), Scene(pages).identify_it().value());
     ASSERT_FALSE(settled.ok());
     EXPECT_EQ(settled.error().kind, ErrorKind::kUnsupported);

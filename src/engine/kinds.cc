@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "engine/dynamo/engine.h"
 #include "engine/sglang/engine.h"
 #include "engine/vllm/derender_engine.h"
 #include "engine/vllm/engine.h"
@@ -14,9 +15,13 @@ namespace verbatim::engine {
 namespace {
 
 constexpr std::array kSglangModes = {Mode{"generate", "0.4", sglang::kPath}};
+constexpr std::array kDynamoModes = {Mode{"chat", "1.4", dynamo::kPath}};
 constexpr std::array kKinds = {
-    Kind{"sglang", "SGLang", "sglang", "SGLANG_BASE_URL", kSglangModes, sglang::recognise},
-    Kind{"vllm", "vLLM", "vllm", "VLLM_BASE_URL", vllm::kModes, vllm::recognise}};
+    Kind{"sglang", "SGLang", "sglang", "max_model_len", "SGLANG_BASE_URL", kSglangModes,
+         sglang::recognise},
+    Kind{"vllm", "vLLM", "vllm", "max_model_len", "VLLM_BASE_URL", vllm::kModes, vllm::recognise},
+    Kind{"dynamo", "NVIDIA Dynamo", "nvidia", "context_window", "DYNAMO_BASE_URL", kDynamoModes,
+         dynamo::recognise}};
 
 // The next number of a release, and what is behind it and its dot.
 bool next_number(std::string_view& release, unsigned& number) {
@@ -92,6 +97,11 @@ base::Result<std::unique_ptr<Engine>> make_engine(base::Runtime& runtime, const 
   }
   if (kind->name == "sglang") {
     return made<sglang::SglangEngine>(runtime, choice, sglang::Options());
+  }
+  if (kind->name == "dynamo") {
+    dynamo::Options options;
+    options.model = choice.model;
+    return made<dynamo::DynamoEngine>(runtime, choice, std::move(options));
   }
   vllm::Options options;
   if (mode->name == vllm::kDerenderMode)

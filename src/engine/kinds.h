@@ -23,6 +23,7 @@ struct Kind {
   std::string_view name;        // of the kind, in commands and records
   std::string_view product;     // what people call it
   std::string_view owner;       // owned_by in its GET /v1/models
+  std::string_view context;     // what the context length is called there
   std::string_view variable;    // environment variable that names such a server
   std::span<const Mode> modes;  // the first is the default
   Recognise recognise;          // looks for traces of it, with GETs
@@ -46,6 +47,7 @@ struct Choice {
   net::Url url;      // its server_root() is driven
   std::string api_key;
   std::uint64_t vocab_size = 0;
+  std::string model;  // its name there, for requests of this side's own where several are listed
 };
 // Errors: kInvalidRequest, field "kind" or "mode", with the words there are.
 base::Result<std::unique_ptr<Engine>> make_engine(base::Runtime& runtime, const Choice& choice);

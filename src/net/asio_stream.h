@@ -11,6 +11,7 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
+#include <netinet/tcp.h>
 
 #include "base/stream.h"
 
@@ -39,7 +40,10 @@ class AsioStream : public base::ByteStream {
     socket_.async_read_some(
         asio::buffer(into.data(), into.size()), [this, &done](error_code code, std::size_t n) {
           --pending_;
-          if (!code) return done.complete(n);
+          if (!code) {
+            if (acks_ == base::Acks::kAtOnce) acknowledge_now();
+            return done.complete(n);
+          }
           if (closed_) return done.complete(stream_error("", asio::error::operation_aborted));
           if (is_end(code)) return done.complete(std::size_t{0});
           done.complete(stream_error("can't read", code));
@@ -72,6 +76,8 @@ class AsioStream : public base::ByteStream {
     lowest().close(ignored);
   }
 
+  void acknowledge(base::Acks when) override { acks_ = when; }
+
   [[nodiscard]] std::string peer() const override {
     error_code code;
     const auto end = const_cast<AsioStream*>(this)->lowest().remote_endpoint(code);
@@ -87,12 +93,22 @@ class AsioStream : public base::ByteStream {
   }
 
  private:
+  // The kernel forgets the mode after a while, so it is set again and again.
+  void acknowledge_now() {
+#ifdef TCP_QUICKACK
+    using QuickAck = asio::detail::socket_option::boolean<IPPROTO_TCP, TCP_QUICKACK>;
+    error_code ignored;
+    lowest().set_option(QuickAck(true), ignored);
+#endif
+  }
+
   [[nodiscard]] auto& lowest() { return socket_.lowest_layer(); }
 
   Socket socket_;
   std::vector<asio::const_buffer> buffers_;
   unsigned pending_ = 0;
   bool closed_ = false;
+  base::Acks acks_ = base::Acks::kDelayed;
 };
 
 }  // namespace verbatim::net

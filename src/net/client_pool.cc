@@ -53,6 +53,7 @@ base::Task<ClientPool::Connection> ClientPool::connect(const base::Endpoint& end
     if (error.code.empty()) error.code = "connect_failed";
     co_return error;
   }
+  (*stream)->acknowledge(options_.acks);
   auto connection = std::make_unique<ClientConnection>(*this, runtime_.executor, std::move(*stream),
                                                        endpoint, options_.limits);
   co_return std::move(connection);

@@ -42,6 +42,7 @@ struct ClientOptions {
   std::size_t max_connections_per_host = 1024;  // over it: kUnavailable, code "connection_limit"
   std::size_t max_idle_per_host = 256;
   base::Duration connect_timeout = std::chrono::seconds(5);
+  base::Acks acks = base::Acks::kDelayed;
   // Shorter than the 5 s after which common Python servers close an idle connection.
   base::Duration idle_timeout = std::chrono::seconds(4);
 };

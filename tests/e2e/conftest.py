@@ -7,11 +7,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from faults import script  # noqa: E402
-from programs import BINARY, MODEL, Gateway, Simulator  # noqa: E402
+from programs import BINARY, MODEL, ROOT, Gateway, Simulator  # noqa: E402
 
 
 def pytest_configure(config):
-    for path, remedy in ((BINARY, "make build"), (MODEL / "tokenizer.json", "scripts/test-deps.sh")):
+    for path, remedy in ((BINARY, "make build"), (MODEL / "tokenizer.json", "scripts/test-deps.sh"),
+                         (ROOT / ".venv-dynamo/stamp", "scripts/test-deps.sh")):
         if not path.exists():
             raise pytest.UsageError(f"{path} is missing: run {remedy}")
 

@@ -90,9 +90,9 @@ class Program:
 class Gateway:
     """`verbatim serve` in front of an engine, with its record files."""
 
-    def __init__(self, folder: Path, engine: str, *options, kind: str = "sglang", mode: str = "auto"):
+    def __init__(self, folder: Path, engine: str, *options, kind: str = "sglang", mode: str = "auto", tokenizer: Path = MODEL):
         self.records = folder / "records"
-        self.program = Program(["serve", "--engine", engine, "--engine-kind", kind, "--engine-mode", mode, "--tokenizer", MODEL,
+        self.program = Program(["serve", "--engine", engine, "--engine-kind", kind, "--engine-mode", mode, "--tokenizer", tokenizer,
                                 "--record-dir", self.records, "--cache-dir", folder.parent / "cache", "--port", 0, *options],
                                folder / "serve.stderr")
         self.url = self.program.url

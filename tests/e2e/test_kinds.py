@@ -9,7 +9,7 @@ from agent import QUESTIONS, Agent
 from programs import BINARY, MODEL, Simulator, until
 from records import check_record
 
-WAYS = [("sglang", "generate"), ("vllm", "generate"), ("vllm", "completions"), ("vllm", "derender")]
+WAYS = [("sglang", "generate"), ("vllm", "generate"), ("vllm", "completions"), ("vllm", "derender"), ("dynamo", "chat")]
 # What a way can't carry, field by field: nothing else may differ.
 LEFT_OUT = {
     # vLLM's own parser keeps the newlines that ours trims, and writes arguments anew (engine/vllm/README.md).
@@ -103,7 +103,7 @@ def serve(url: str, *options) -> subprocess.CompletedProcess:
 @pytest.fixture(scope="module")
 def engines(workplace):
     made = {}
-    for face in ("sglang", "vllm"):
+    for face in ("sglang", "vllm", "dynamo"):
         folder = workplace / f"faces-{face}"
         folder.mkdir()
         made[face] = Simulator(folder, face=face)
@@ -112,11 +112,23 @@ def engines(workplace):
         engine.close()
 
 
-@pytest.mark.parametrize("declared,found", [("sglang", "vllm"), ("vllm", "sglang")])
+@pytest.mark.parametrize("declared,found", [("sglang", "vllm"), ("vllm", "sglang"), ("dynamo", "vllm"), ("sglang", "dynamo")])
 def test_another_kind_than_the_declared_one_refuses_start_with_the_remedy(engines, declared, found):
     refused = serve(engines[found].url, "--engine-kind", declared)
     assert refused.returncode == 2
     assert f"--engine-kind {found}" in refused.stderr and refused.stdout == ""
+
+
+def test_an_engine_that_does_not_read_ids_refuses_start(workplace):
+    """A Dynamo with nvext switched off drops the ids, renders a placeholder, and answers 200."""
+    folder = workplace / "no-extensions"
+    folder.mkdir()
+    engine = Simulator(folder, "--no-extensions", face="dynamo")
+    refused = serve(engine.url)
+    told = subprocess.run([BINARY, "doctor", "--engine", engine.url], capture_output=True, text=True, timeout=60)
+    engine.close()
+    assert refused.returncode == 2 and "does not answer to the ids" in refused.stderr, refused.stderr
+    assert told.returncode == 2 and "not shown to be read" in told.stdout
 
 
 def test_an_unknown_word_is_refused_with_the_list(engines):
@@ -137,12 +149,12 @@ def test_a_route_that_is_switched_off_refuses_start(workplace):
     assert refused.returncode == 2 and "lacks the route" in refused.stderr and "--engine-mode" in refused.stderr
 
 
-@pytest.mark.parametrize("kind", ["sglang", "vllm"])
-def test_doctor_says_what_is_there_and_how_it_would_be_driven(engines, kind):
+@pytest.mark.parametrize("kind,mode", [("sglang", "generate"), ("vllm", "generate"), ("dynamo", "chat")])
+def test_doctor_says_what_is_there_and_how_it_would_be_driven(engines, kind, mode):
     told = subprocess.run([BINARY, "doctor", "--engine", engines[kind].url + "/v1"], capture_output=True, text=True, timeout=60)
     assert told.returncode == 0, told.stderr
     lines = dict(line.split(maxsplit=1) for line in told.stdout.splitlines())
-    assert lines["kind"].startswith(kind) and lines["mode"].startswith("generate") and lines["ids"] == "read as they are sent"
+    assert lines["kind"].startswith(kind) and lines["mode"].startswith(mode) and lines["ids"] == "read as they are sent"
     assert "context 32768" in lines["model"]
 
 

@@ -138,6 +138,15 @@ def test_a_wire_name_in_a_raw_string_or_a_path_is_found():
     assert layout.check_wire({"src/gateway/a.cc": 'post("/abort_request");\n'})
 
 
+def test_a_wire_name_that_two_engines_share_is_at_home_in_both():
+    text = 'write("return_tokens_as_token_ids");\n'
+    for kind in ("vllm", "dynamo"):
+        assert layout.check_wire({f"src/engine/{kind}/a.cc": text}) == []
+    found = layout.check_wire({"src/engine/sglang/a.cc": text})
+    assert rules(found) == [("src/engine/sglang/a.cc", 1, "wire")]
+    assert "src/engine/vllm or src/engine/dynamo" in found[0].message
+
+
 def test_a_wire_name_in_a_comment_or_as_an_identifier_is_fine():
     text = "// SGLang calls this max_new_tokens.\nrequest.max_new_tokens = 5;\n"
     assert layout.check_wire({"src/gateway/a.cc": text}) == []

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""A Dynamo deployment on loopback: the real frontend and one scripted worker, without etcd, NATS or a GPU.
+
+  deployment.py FOLDER [--python PYTHON]     starts it, prints its URL, ends with standard input
+
+Tests use the class. Each process is ended by the handle of its own start, never by name.
+"""
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+PYTHON = ROOT / ".venv-dynamo/bin/python"
+TOKENIZER = ROOT / "tests/cases/toy/tokenizer.json"
+TEMPLATE = ROOT / "tests/cases/toy/chatml.jinja"
+
+sys.path.insert(0, str(HERE))
+import model_folder  # noqa: E402
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class Deployment:
+    """`environment` is the frontend's, beside what keeps all of it on loopback. The worker starts with an empty script."""
+
+    def __init__(self, folder: Path, *, environment: dict[str, str] | None = None, python: Path = PYTHON, name: str = "toy",
+                 context: int = 4096):
+        # A store that an earlier run left behind would name workers that are gone.
+        folder.mkdir(parents=True)
+        self.folder, self.python, self.name, self.context = folder, python, name, context
+        self.model = folder / "model"
+        model_folder.write(self.model, TOKENIZER, TEMPLATE, context)
+        self.script_file, self.record_file = folder / "script.json", folder / "worker.jsonl"
+        self.script([])
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.environment = {
+            **os.environ, "DYN_FILE_KV": str(folder / "store"), "DYN_DISCOVERY_BACKEND": "file", "DYN_TCP_RPC_HOST": "127.0.0.1",
+            "DYN_TCP_RESPONSE_STREAM_HOST": "127.0.0.1", "DYN_EVENT_PLANE_HOST": "127.0.0.1", "DYN_SELF_HOST_METADATA": "0",
+            "DYN_SDK_DISABLE_ANSI_LOGGING": "1", "DYN_LOG": "error", "HF_HUB_OFFLINE": "1",
+            "HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        self.frontend = self.worker = None
+        try:
+            self.start_frontend(environment or {})
+            self.start_worker()
+            self.until_ready()
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, name: str, arguments: list, environment: dict[str, str]) -> subprocess.Popen:
+        with open(self.folder / f"{name}.log", "ab") as log:
+            return subprocess.Popen([str(self.python), *map(str, arguments)], env=self.environment | environment, cwd=self.folder,
+                                    stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def start_frontend(self, environment: dict[str, str]) -> None:
+        self.frontend = self._start("frontend", ["-m", "dynamo.frontend", "--http-host", "127.0.0.1", "--http-port", self.port],
+                                    environment)
+
+    def start_worker(self) -> None:
+        self.worker = self._start("worker", [HERE / "scripted_worker.py", "--model", self.model, "--name", self.name, "--script",
+                                             self.script_file, "--record", self.record_file, "--context", self.context], {})
+
+    def until_ready(self, seconds: float = 60.0) -> None:
+        """Returns when the frontend takes requests for the worker, and for no other: one that was killed is listed for 10 s more."""
+        end = time.monotonic() + seconds
+        while not self._ready():
+            for name, process in (("frontend", self.frontend), ("worker", self.worker)):
+                if process.poll() is not None:
+                    raise AssertionError(f"Dynamo's {name} ended with {process.returncode}:\n{self.log(name)}")
+            if time.monotonic() > end:
+                raise AssertionError(f"Dynamo is not ready after {seconds} s:\n{self.log('frontend')}\n{self.log('worker')}")
+            time.sleep(0.02)
+
+    def _ready(self) -> bool:
+        ready, _ = self._get(f"/v1/models/{self.name}/ready")
+        if ready != 200:
+            return False
+        healthy, said = self._get("/health")
+        return healthy == 200 and len(json.loads(said)["instances"]) == 1
+
+    def _get(self, path: str) -> tuple[int, bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except OSError:
+            return 0, b""
+        finally:
+            connection.close()
+
+    def script(self, rows: list[dict]) -> None:
+        """What the worker answers from now on; scripted_worker.py says what a row may hold."""
+        fresh = self.script_file.with_suffix(".new")
+        fresh.write_text(json.dumps(rows))
+        fresh.replace(self.script_file)
+
+    def record(self, kind: str) -> list[dict]:
+        """What reached the worker so far ("request"), or what it saw cancelled ("cancelled")."""
+        lines = self.record_file.read_text().splitlines() if self.record_file.exists() else []
+        return [line for line in map(json.loads, lines) if line["kind"] == kind]
+
+    def log(self, name: str) -> str:
+        path = self.folder / f"{name}.log"
+        return path.read_text(errors="replace")[-4000:] if path.exists() else ""
+
+    def kill_worker(self) -> None:
+        _kill(self.worker)
+
+    def kill_frontend(self) -> None:
+        _kill(self.frontend)
+
+    def close(self) -> None:
+        # Both are killed: there is nothing to be saved, and the frontend drains for seconds.
+        _kill(self.worker)
+        _kill(self.frontend)
+
+
+def _kill(process: subprocess.Popen | None) -> None:
+    if process is not None and process.poll() is None:
+        process.kill()
+        process.wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--python", type=Path, default=PYTHON)
+    options = parser.parse_args()
+    deployment = Deployment(options.folder.resolve(), python=options.python)
+    try:
+        print(deployment.url, flush=True)
+        sys.stdin.read()
+    finally:
+        deployment.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Installs the pinned Dynamo frontend into a Python environment of its own: scripts/engines/dynamo/install.sh DIR
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+venv=${1:?usage: install.sh DIR}
+
+rm -rf "$venv"
+python3 -m venv "$venv"
+pip=("$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-deps)
+"${pip[@]}" --require-hashes -r "$here/wheels.txt"
+"${pip[@]}" -r "$here/requirements.txt"
+"$venv/bin/python" -c 'import dynamo.frontend, dynamo.llm, dynamo.runtime'
