@@ -53,7 +53,9 @@ class TurnRunner {
              store::Store& store, CommitListener* listener, std::string_view key,
              RunnerOptions options = {});
 
-  base::Task<base::Result<trajectory::TurnPtr>> run(TurnRequest request, TurnObserver& observer,
+  // The request is normalised, and parts of it are moved into the turn. It stays the caller's, so
+  // that a long history is freed behind the answer and not in front of its last event.
+  base::Task<base::Result<trajectory::TurnPtr>> run(TurnRequest& request, TurnObserver& observer,
                                                     base::CancelSignal& cancel);
 
  private:

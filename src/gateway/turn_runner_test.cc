@@ -514,7 +514,7 @@ TEST(TurnRunner, the_listener_hears_of_committed_turns_only) {
   const auto go = [&] {
     scene.run([](Scene& s, TurnRunner& r) -> Task<void> {
       auto request = hello();
-      (void)co_await r.run(std::move(request), s.watcher, s.cancel);
+      (void)co_await r.run(request, s.watcher, s.cancel);
     }(scene, runner));
   };
   scene.engine.scripts.push_back(script({failing(base::error(ErrorKind::kEngine, "no"))}));
@@ -553,7 +553,7 @@ TEST(TurnRunner, two_turns_on_one_parent_become_siblings) {
     testing::Watcher watcher;
     base::CancelSignal cancel;
     auto request = Scene::continued(p, user(std::move(text)));
-    auto turn = co_await s.runner.run(std::move(request), watcher, cancel);
+    auto turn = co_await s.runner.run(request, watcher, cancel);
     EXPECT_TRUE(turn.ok());
     if (turn) out.push_back(*turn);
   };
