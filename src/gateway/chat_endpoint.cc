@@ -4,11 +4,11 @@
 #include <array>
 #include <optional>
 
+#include "base/utf8.h"
 #include "gateway/chat_answers.h"
 #include "gateway/error_policy.h"
 #include "json/value.h"
 #include "protocol/openai_error.h"
-#include "tokenizer/utf8.h"
 
 namespace verbatim::gateway {
 
@@ -36,7 +36,7 @@ base::Status read_id_header(const net::Headers& headers, const std::string& name
     return base::invalid(name, "expected at most " + std::to_string(kMaxIdHeader) +
                                    " bytes, found " + std::to_string(value.size()));
   }
-  if (!tokenizer::valid_utf8(value))
+  if (!base::valid_utf8(value))
     return base::invalid(name, "expected UTF-8, found bytes that are none");
   into = value;
   return {};
