@@ -120,7 +120,8 @@ Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest& request, TurnObse
       co_await listener_->not_committed(runtime_.executor, turn.plan.session_id);
     co_return std::move(recorded).error();
   }
-  if (listener_ != nullptr) co_await listener_->committed(runtime_.executor, *recorded);
+  if (listener_ != nullptr)
+    co_await listener_->committed(runtime_.executor, *recorded, turn.plan.session_use);
   co_return *recorded;
 }
 

@@ -32,7 +32,8 @@ class CommitListener {
   // Before the store is asked.
   virtual void committing(const std::string& /*session_id*/) {}
   // Behind the commit, before the answer ends.
-  virtual base::Task<void> committed(base::Executor& executor, trajectory::TurnPtr turn) = 0;
+  virtual base::Task<void> committed(base::Executor& executor, trajectory::TurnPtr turn,
+                                     store::SessionUse use) = 0;
   // The store did not take the turn.
   virtual base::Task<void> not_committed(base::Executor& /*executor*/, std::string /*session_id*/) {
     co_return;

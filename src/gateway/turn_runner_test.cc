@@ -499,7 +499,7 @@ TEST(TurnRunner, a_session_deleted_meanwhile_takes_no_turn) {
 
 class Listener final : public CommitListener {
  public:
-  Task<void> committed(base::Executor&, trajectory::TurnPtr turn) override {
+  Task<void> committed(base::Executor&, trajectory::TurnPtr turn, store::SessionUse) override {
     turns.push_back(std::move(turn));
     co_return;
   }
