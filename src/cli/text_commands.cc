@@ -7,13 +7,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/utf8.h"
 #include "chat/parsers/parse_command.h"
 #include "cli/command.h"
 #include "cli/model_options.h"
 #include "gateway/segments.h"
 #include "json/writer.h"
 #include "protocol/chat_request.h"
-#include "tokenizer/utf8.h"
 
 namespace verbatim::cli {
 namespace {
@@ -71,7 +71,7 @@ Exit encode(const TextOptions& options) {
   if (!tokenizer) return fail(tokenizer.error());
   const auto text = read_input(*files, options.input);
   if (!text) return fail(text.error());
-  if (!tokenizer::valid_utf8(*text))
+  if (!base::valid_utf8(*text))
     return fail(base::invalid("input", "expected UTF-8 text, found bytes that are not UTF-8"));
   base::TokenIds ids;
   (*tokenizer)->encode(*text, ids);

@@ -4,12 +4,12 @@
 #include <array>
 #include <optional>
 
+#include "base/utf8.h"
 #include "gateway/chat_answers.h"
 #include "gateway/error_policy.h"
 #include "gateway/passed_headers.h"
 #include "json/value.h"
 #include "protocol/openai_error.h"
-#include "tokenizer/utf8.h"
 
 namespace verbatim::gateway {
 
@@ -37,7 +37,7 @@ base::Status read_id_header(const net::Headers& headers, const std::string& name
     return base::invalid(name, "expected at most " + std::to_string(kMaxIdHeader) +
                                    " bytes, found " + std::to_string(value.size()));
   }
-  if (!tokenizer::valid_utf8(value))
+  if (!base::valid_utf8(value))
     return base::invalid(name, "expected UTF-8, found bytes that are none");
   into = value;
   return {};
@@ -134,14 +134,13 @@ base::Result<TurnRequest> ChatEndpoint::turn_of(const net::Request& http,
   return turn;
 }
 
-Task<base::Result<trajectory::TurnPtr>> ChatEndpoint::run(TurnRequest request,
+Task<base::Result<trajectory::TurnPtr>> ChatEndpoint::run(TurnRequest& request,
                                                           TurnObserver& observer,
                                                           base::CancelSignal& cancel) {
-  const std::string session_id = request.session_id;
-  auto turn = co_await runner_.run(std::move(request), observer, cancel);
+  auto turn = co_await runner_.run(request, observer, cancel);
   if (!turn && turn.error().kind == base::ErrorKind::kCancelled &&
       cancel.reason() == RunningTurns::kDeleted)
-    co_return no_session(session_id, "session deleted while the turn was running");
+    co_return no_session(request.session_id, "session deleted while the turn was running");
   co_return std::move(turn);
 }
 
@@ -152,7 +151,7 @@ Task<void> ChatEndpoint::stream(TurnRequest turn_request, const protocol::ChatRe
   headers.add("Content-Type", "text/event-stream").add("X-Request-Id", turn_request.request_id);
   headers.add("Cache-Control", "no-cache").add("X-Accel-Buffering", "no");
   StreamedAnswer answer(runtime_, responder, model_.renderer->tokenizer(), head, request, headers);
-  auto turn = co_await run(std::move(turn_request), answer, cancel);
+  auto turn = co_await run(turn_request, answer, cancel);
   const bool begun = answer.over();
   if (turn) {
     (void)co_await answer.finish(**turn);
@@ -169,7 +168,7 @@ Task<void> ChatEndpoint::whole(TurnRequest turn_request, const protocol::ChatReq
   net::Headers headers;
   headers.add("Content-Type", "application/json").add("X-Request-Id", turn_request.request_id);
   WholeAnswer answer(model_.renderer->tokenizer(), request.sampling.logprobs);
-  auto turn = co_await run(std::move(turn_request), answer, cancel);
+  auto turn = co_await run(turn_request, answer, cancel);
   if (!turn) co_return co_await send_error(responder, turn.error());
   protocol::ChatAnswer whole;
   whole.message = (*turn)->answer;

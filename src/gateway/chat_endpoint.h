@@ -26,7 +26,7 @@ class ChatEndpoint {
 
  private:
   base::Result<TurnRequest> turn_of(const net::Request& http, protocol::ChatRequest& request);
-  base::Task<base::Result<trajectory::TurnPtr>> run(TurnRequest request, TurnObserver& observer,
+  base::Task<base::Result<trajectory::TurnPtr>> run(TurnRequest& request, TurnObserver& observer,
                                                     base::CancelSignal& cancel);
   base::Task<void> stream(TurnRequest turn_request, const protocol::ChatRequest& request,
                           const protocol::ChatHead& head, net::Responder& responder,

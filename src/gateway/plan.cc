@@ -204,14 +204,12 @@ Status Planner::render_child(const TurnRequest& request, const chat::TemplateInp
   return {};
 }
 
-// The prompt as views of what the turns above hold: the history is not copied.
+// The prompt as views of what the parent shares: the history is not copied.
 void Planner::assemble(Plan& plan) {
-  const auto path = trajectory::path_to(plan.parent);
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    const auto& turn = *path[i];
-    const unsigned trim = i + 1 < path.size() ? path[i + 1]->parent_trim : plan.trim;
-    plan.prompt.emplace_back(turn.prompt);
-    plan.prompt.push_back(std::span(turn.completion).first(turn.completion.size() - trim));
+  if (plan.parent) {
+    const auto& completion = plan.parent->completion;
+    plan.prompt = plan.parent->path_prompt.pieces();
+    plan.prompt.push_back(std::span(completion).first(completion.size() - plan.trim));
   }
   plan.prompt.emplace_back(plan.rendered.ids);
   for (const auto& piece : plan.prompt) plan.prompt_size += piece.size();

@@ -8,8 +8,8 @@ namespace verbatim::gateway {
 
 // What a record line says beside the turn itself.
 struct RecordPlace {
-  std::uint64_t turn_index =
-      0;  // lines of the session before this one, failed ones counted: a gap shows
+  // Turns committed before it in the session: a line that could not be written shows as a gap.
+  std::uint64_t turn_index = 0;
   bool prefix_stable = true;  // the prompt extends the row of the last line that was written
   std::string checkpoint;     // folder of the tokenizer
 };

@@ -1,5 +1,7 @@
 #include "gateway/recorder.h"
 
+#include <algorithm>
+
 #include "gateway/record_line.h"
 
 namespace verbatim::gateway {
@@ -20,8 +22,12 @@ bool extends(const trajectory::Turn& turn, std::uint64_t written) {
 }  // namespace
 
 Recorder::Recorder(base::Files& files, base::Worker& worker, std::string dir,
-                   std::string checkpoint)
-    : files_(files), worker_(worker), dir_(std::move(dir)), checkpoint_(std::move(checkpoint)) {}
+                   std::string checkpoint, std::size_t stateless_files)
+    : files_(files),
+      worker_(worker),
+      dir_(std::move(dir)),
+      checkpoint_(std::move(checkpoint)),
+      stateless_limit_(stateless_files) {}
 
 Status Recorder::open() {
   return files_.make_directories(dir_);
@@ -48,30 +54,47 @@ Task<void> Recorder::settle(base::Executor& executor, std::string session_id) {
   if (end) co_await write_end(executor, std::move(session_id), *end);
 }
 
-Task<void> Recorder::committed(base::Executor& executor, trajectory::TurnPtr turn) {
-  // The place in the file is taken on the worker: lines stand in the order in which they are
-  // written, whichever thread commits first.
-  co_await base::run_on(worker_, executor, [this, &turn] {
+Task<void> Recorder::committed(base::Executor& executor, trajectory::TurnPtr turn,
+                               store::SessionUse use) {
+  // Lines stand in the order in which they are written, whichever thread commits first.
+  co_await base::run_on(worker_, executor, [this, &turn, use] {
     RecordPlace place;
     place.checkpoint = checkpoint_;
+    place.turn_index = turn->seq - 1;
     {
       std::lock_guard lock(mutex_);
-      File& file = open_[turn->session_id];
-      place.prefix_stable = !file.written || extends(*turn, *file.written);
-      place.turn_index = file.lines++;
+      place.prefix_stable = prefix_stable(*turn);
     }
     const auto status = append(turn->session_id, record_line(turn, place));
     const bool written = status.ok();
     if (!written && tell_) tell_(status.error());
     std::lock_guard lock(mutex_);
-    if (written) {
-      open_[turn->session_id].written = turn->id;
-    } else {
-      ++failed_;
-    }
+    remember(*turn, use, written);
     return written;
   });
   co_await settle(executor, turn->session_id);
+}
+
+bool Recorder::prefix_stable(const trajectory::Turn& turn) const {
+  const auto it = open_.find(turn.session_id);
+  if (it != open_.end()) return !it->second.written || extends(turn, *it->second.written);
+  if (turn.seq == 1) return true;
+  // Forgotten. Where no line ever failed, the last one there is that of the turn committed before.
+  return failed_ == 0 && turn.parent && turn.parent->seq + 1 == turn.seq && turn.parent_trim == 0;
+}
+
+void Recorder::remember(const trajectory::Turn& turn, store::SessionUse use, bool written) {
+  File& file = open_[turn.session_id];
+  file.turns = std::max(file.turns, turn.seq);
+  if (written) file.written = turn.id;
+  if (!written) ++failed_;
+  if (use != store::SessionUse::kImplicit) return;
+  stateless_.erase(file.used);
+  file.used = ++uses_;
+  stateless_.emplace(file.used, turn.session_id);
+  if (stateless_.size() <= stateless_limit_) return;
+  open_.erase(stateless_.begin()->second);
+  stateless_.erase(stateless_.begin());
 }
 
 Task<void> Recorder::session_ended(base::Executor& executor, std::string session_id,
@@ -90,15 +113,16 @@ Task<void> Recorder::session_ended(base::Executor& executor, std::string session
 
 Task<void> Recorder::write_end(base::Executor& executor, std::string session_id, End end) {
   co_await base::run_on(worker_, executor, [this, &session_id, &end] {
-    std::uint64_t lines = 0;
+    std::uint64_t turns = 0;
     {
       std::lock_guard lock(mutex_);
       const auto it = open_.find(session_id);
       if (it == open_.end()) return true;
-      lines = it->second.lines;
+      turns = it->second.turns;
+      stateless_.erase(it->second.used);
       open_.erase(it);
     }
-    return append(session_id, session_end_line(session_id, lines, end.reason, end.at_ms)).ok();
+    return append(session_id, session_end_line(session_id, turns, end.reason, end.at_ms)).ok();
   });
 }
 
@@ -115,6 +139,11 @@ Status Recorder::append(const std::string& session_id, std::string line) {
 std::uint64_t Recorder::failed_lines() const {
   std::lock_guard lock(mutex_);
   return failed_;
+}
+
+std::size_t Recorder::remembered() const {
+  std::lock_guard lock(mutex_);
+  return open_.size();
 }
 
 }  // namespace verbatim::gateway

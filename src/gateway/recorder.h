@@ -13,31 +13,41 @@
 
 namespace verbatim::gateway {
 
-// Writes committed turns to DIR/<session id>.jsonl, one line each, in order of their commits: a
+// Writes committed turns to DIR/<session id>.jsonl, one line each, as they are committed: a
 // projection of the store for trainers. It never fails a turn: a line that can't be written is
 // counted, told to `on_failure`, cut off again if half of it was, and shows as a gap of
 // turn_index. Shared by all threads; the files are touched on the runtime's worker.
+//
+// What it remembers is a few words per session that was not ended. Stateless chat never ends, so of
+// its files only the `stateless_files` that were written to last are remembered; of any other the
+// turn itself says what came before.
 class Recorder final : public CommitListener {
  public:
-  Recorder(base::Files& files, base::Worker& worker, std::string dir, std::string checkpoint);
+  Recorder(base::Files& files, base::Worker& worker, std::string dir, std::string checkpoint,
+           std::size_t stateless_files = 16384);
 
   // Called on the worker for each line that could not be written.
   void on_failure(std::function<void(const base::Error&)> tell) { tell_ = std::move(tell); }
   // Makes the directory. kUnavailable with the reason.
   base::Status open();
   void committing(const std::string& session_id) override;
-  base::Task<void> committed(base::Executor& executor, trajectory::TurnPtr turn) override;
+  base::Task<void> committed(base::Executor& executor, trajectory::TurnPtr turn,
+                             store::SessionUse use) override;
   base::Task<void> not_committed(base::Executor& executor, std::string session_id) override;
-  // Ends the file of a session that had lines: now, or behind the last of its commits under way.
+  // Ends the file of a session that has lines it remembers: now, or behind the last of its commits
+  // under way.
   base::Task<void> session_ended(base::Executor& executor, std::string session_id,
                                  std::string_view reason);
 
   [[nodiscard]] std::uint64_t failed_lines() const;
+  // Files of which something is remembered.
+  [[nodiscard]] std::size_t remembered() const;
 
  private:
   struct File {
-    std::uint64_t lines = 0;               // failed ones counted
+    std::uint64_t turns = 0;               // those whose lines failed counted
     std::optional<std::uint64_t> written;  // the turn of the last line that is there
+    std::uint64_t used = 0;                // stateless chat: its place in `stateless_`
   };
   struct End {
     std::string reason;
@@ -51,6 +61,9 @@ class Recorder final : public CommitListener {
   // One commit less is under way.
   base::Task<void> settle(base::Executor& executor, std::string session_id);
   base::Task<void> write_end(base::Executor& executor, std::string session_id, End end);
+  // What a line says of its place, and what is remembered for the next. Under the mutex.
+  [[nodiscard]] bool prefix_stable(const trajectory::Turn& turn) const;
+  void remember(const trajectory::Turn& turn, store::SessionUse use, bool written);
   base::Status append(const std::string& session_id, std::string line);
 
   base::Files& files_;
@@ -58,7 +71,10 @@ class Recorder final : public CommitListener {
   std::string dir_;
   std::string checkpoint_;
   mutable std::mutex mutex_;
+  const std::size_t stateless_limit_;
   std::map<std::string, File> open_;
+  std::map<std::uint64_t, std::string> stateless_;  // sessions by their last line
+  std::uint64_t uses_ = 0;
   std::map<std::string, UnderWay> under_way_;
   std::uint64_t failed_ = 0;
   std::function<void(const base::Error&)> tell_;

@@ -12,13 +12,26 @@ using testing::Scene;
 using namespace chat::testing;  // NOLINT(google-build-using-namespace)
 
 struct Recording {
+  static constexpr std::size_t kStatelessFiles = 3;
+
   explicit Recording(std::string_view family = "chatml")
-      : scene(family), recorder(scene.world.files, scene.world.worker, "records", "toys/chat") {
+      : scene(family),
+        recorder(scene.world.files, scene.world.worker, "records", "toys/chat", kStatelessFiles) {
     EXPECT_TRUE(recorder.open().ok());
   }
 
   void commit(trajectory::TurnPtr turn) {
-    scene.run(recorder.committed(scene.world.executor, std::move(turn)));
+    scene.run(
+        recorder.committed(scene.world.executor, std::move(turn), store::SessionUse::kExisting));
+  }
+  // Stateless chat: `turn` is committed and recorded.
+  trajectory::TurnPtr stateless(const trajectory::TurnPtr& parent, std::string text) {
+    auto request = parent ? Scene::continued(parent, user(std::move(text)))
+                          : Scene::request({user(std::move(text))});
+    request.session_id.clear();
+    auto turn = scene.recorded(std::move(request), "a<|im_end|>");
+    scene.run(recorder.committed(scene.world.executor, turn, store::SessionUse::kImplicit));
+    return turn;
   }
   void end(std::string_view reason) {
     scene.run(recorder.session_ended(scene.world.executor, Scene::kSession, reason));
@@ -36,9 +49,9 @@ struct Recording {
     }
     return list;
   }
-  std::vector<std::string> each(const char* key) {
+  std::vector<std::string> each(const char* key, const std::string& session = Scene::kSession) {
     std::vector<std::string> values;
-    for (const auto& line : lines()) values.push_back(testing::Answer::text_at(line, {key}));
+    for (const auto& line : lines(session)) values.push_back(testing::Answer::text_at(line, {key}));
     return values;
   }
   trajectory::TurnPtr first() { return scene.recorded(Scene::request({user("1")}), "a<|im_end|>"); }
@@ -68,8 +81,9 @@ TEST(Recorder, two_lines_at_once_stay_whole_and_in_order) {
   Recording r;
   const auto one = r.first();
   const auto two = r.next(one);
-  base::spawn(r.recorder.committed(r.scene.world.executor, one));
-  base::spawn(r.recorder.committed(r.scene.world.executor, two));
+  const auto use = store::SessionUse::kExisting;
+  base::spawn(r.recorder.committed(r.scene.world.executor, one, use));
+  base::spawn(r.recorder.committed(r.scene.world.executor, two, use));
   r.scene.world.executor.run_until_idle();
   EXPECT_EQ(r.each("turn"), (Strings{std::to_string(one->id), std::to_string(two->id)}));
 }
@@ -189,6 +203,51 @@ TEST(Recorder, each_session_has_a_file_of_its_own) {
   EXPECT_EQ(r.lines("s1").size(), 1U);
   EXPECT_EQ(r.lines("s2").size(), 1U);
   EXPECT_EQ(testing::Answer::text_at(r.lines("s2")[0], {"turn_index"}), "0");
+}
+
+TEST(Recorder, remembers_only_the_files_of_stateless_chat_written_to_last) {
+  Recording r;
+  r.commit(r.first());
+  std::vector<trajectory::TurnPtr> roots;
+  for (int i = 0; i < 50; ++i) {
+    roots.push_back(r.stateless(nullptr, "root " + std::to_string(i)));
+    if (i > 0) r.stateless(roots[0], "more " + std::to_string(i));
+    EXPECT_LE(r.recorder.remembered(), 1 + Recording::kStatelessFiles);
+  }
+  EXPECT_EQ(r.lines(roots[0]->session_id).size(), 50U);
+  r.end("deleted");
+  EXPECT_EQ(testing::Answer::text_at(r.lines().back(), {"turns"}), "1") << "a session stays known";
+}
+
+TEST(Recorder, a_file_that_was_forgotten_goes_on_as_if_it_were_not) {
+  Recording r;
+  const auto forget = [&] {
+    for (int i = 0; i < 5; ++i) r.stateless(nullptr, "other");
+  };
+  const auto one = r.stateless(nullptr, "1");
+  forget();
+  const auto two = r.stateless(one, "2");
+  forget();
+  r.stateless(one, "a sibling");
+  forget();
+  const auto four = r.stateless(two, "4");
+  forget();
+  r.stateless(four, "5");
+  EXPECT_EQ(r.each("turn_index", one->session_id), (Strings{"0", "1", "2", "3", "4"}));
+  EXPECT_EQ(r.each("prefix_stable", one->session_id),
+            (Strings{"true", "true", "false", "false", "true"}));
+}
+
+TEST(Recorder, a_forgotten_file_is_not_called_stable_once_a_line_failed) {
+  Recording r;
+  const auto one = r.stateless(nullptr, "1");
+  r.scene.world.files.options().fail_open = 1000;
+  const auto two = r.stateless(one, "2");
+  r.scene.world.files.options().fail_open = 0;
+  for (int i = 0; i < 5; ++i) r.stateless(nullptr, "other");
+  r.stateless(two, "3");
+  EXPECT_EQ(r.each("turn_index", one->session_id), (Strings{"0", "2"}));
+  EXPECT_EQ(r.each("prefix_stable", one->session_id), (Strings{"true", "false"}));
 }
 
 TEST(Recorder, the_end_of_a_file_waits_for_commits_under_way) {

@@ -1,30 +1,74 @@
 // The gateway's own work for one turn of a long session: plan, parse, commit. Reading the agent's
-// body and sending ids are not in it: the request is given as messages, and the engine is a fake
-// that looks at nothing.
+// body and printing and sending ids are not in it: the request is given as messages, made right
+// before the clock starts, as a reader leaves them; the engine is one that looks at nothing. What
+// the sessions have recorded is cold: they take turns.
+#include <ctime>
+
 #include <benchmark/benchmark.h>
 
+#include "chat/testing/toy_chat.h"
 #include "gateway/testing/scene.h"
 
 namespace verbatim::gateway {
 namespace {
 
+using base::Result;
+using base::Status;
+using base::Task;
 using message::Message;
 using message::Role;
 
 constexpr std::size_t kSessions = 20;
 
-Message make(Role role, std::string text) {
-  Message message;
-  message.role = role;
-  message.text = std::move(text);
-  return message;
-}
+class Stream final : public engine::TokenStream {
+ public:
+  explicit Stream(engine::TokenIds answer) : answer_(std::move(answer)) {
+    end_.finish.raw = "stop";
+  }
+  Task<Result<std::optional<engine::TokenChunk>>> next() override {
+    if (answer_.empty()) co_return std::optional<engine::TokenChunk>();
+    engine::TokenChunk chunk;
+    chunk.logprobs.assign(answer_.size(), -0.5);
+    chunk.ids = std::exchange(answer_, {});
+    co_return std::optional<engine::TokenChunk>(std::move(chunk));
+  }
+  [[nodiscard]] const engine::TokenEnd& end() const override { return end_; }
+  Status cut() override { return {}; }
+  void abort() override {}
+
+ private:
+  engine::TokenIds answer_;
+  engine::TokenEnd end_;
+};
+
+// Answers the same to every prompt, and reads none.
+class BlindEngine final : public engine::Engine {
+ public:
+  [[nodiscard]] std::string_view kind() const override { return "blind"; }
+  [[nodiscard]] std::string_view mode() const override { return "bench"; }
+  [[nodiscard]] Status check(const message::Sampling&) const override { return {}; }
+  Task<Result<std::unique_ptr<engine::TokenStream>>> generate(engine::TokenRequest) override {
+    co_return std::unique_ptr<engine::TokenStream>(std::make_unique<Stream>(answer_));
+  }
+  Task<Result<engine::Probe>> probe(base::MonoTime) override { co_return engine::Probe(); }
+  Task<Status> ready(base::MonoTime) override { co_return Status(); }
+  Task<void> stop() override { co_return; }
+
+ private:
+  const engine::TokenIds answer_ = chat::testing::encoded("it is warmer in Rome<|im_end|>");
+};
 
 // One session's agent: what it will send next, and what it was answered.
 struct Agent {
   std::string session;
   std::vector<Message> history{make(Role::kSystem, "You are a helpful agent.")};
 
+  static Message make(Role role, std::string text) {
+    Message message;
+    message.role = role;
+    message.text = std::move(text);
+    return message;
+  }
   TurnRequest next() {
     history.push_back(
         make(Role::kUser,
@@ -35,43 +79,70 @@ struct Agent {
   }
 };
 
-void run_all(testing::Scene& scene, std::vector<Agent>& agents,
-             std::vector<TurnRequest>& requests) {
-  for (std::size_t i = 0; i < agents.size(); ++i) {
-    const auto turn = scene.turn(std::move(requests[i]));
-    if (!turn) std::abort();
-    agents[i].history.push_back((*turn)->answer);
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+class Sessions {
+ public:
+  Sessions() {
+    scene_.model->learned = true;  // without a bound on the context
+    for (std::size_t i = 0; i < kSessions; ++i) {
+      agents_.push_back({"bench" + std::to_string(i)});
+      scene_.add_session(agents_.back().session);
+    }
   }
-}
 
-std::vector<TurnRequest> ask_all(std::vector<Agent>& agents) {
-  std::vector<TurnRequest> requests;
-  for (auto& agent : agents) requests.push_back(agent.next());
-  return requests;
-}
+  // A turn of each session. CPU seconds of all of them.
+  double round() {
+    double seconds = 0;
+    for (auto& agent : agents_) {
+      auto request = agent.next();
+      trajectory::TurnPtr turn;
+      const double begin = cpu_seconds();
+      scene_.run(run(request, turn));
+      seconds += cpu_seconds() - begin;
+      if (turn == nullptr) std::abort();
+      agent.history.push_back(turn->answer);
+    }
+    return seconds;
+  }
 
-// Turns at depth `state.range(0)` and a few behind it, over sessions that take turns, so that no
-// history stays in the caches.
+ private:
+  Task<void> run(TurnRequest& request, trajectory::TurnPtr& turn) {
+    auto result = co_await runner_.run(request, watcher_, scene_.cancel);
+    if (result) turn = *result;
+  }
+
+  class Watcher final : public TurnObserver {
+   public:
+    Task<Status> on_chunk(std::span<const message::Event>, const engine::TokenChunk&) override {
+      co_return Status();
+    }
+  };
+
+  testing::Scene scene_;
+  BlindEngine engine_;
+  Watcher watcher_;
+  TurnRunner runner_{scene_.world.runtime, *scene_.model, engine_,
+                     scene_.store,         nullptr,       testing::Scene::kKey};
+  std::vector<Agent> agents_;
+};
+
+// Turns at depth `state.range(0)` and a few behind it.
 void turn_at_depth(benchmark::State& state) {
-  testing::Scene scene;
-  std::vector<Agent> agents;
-  for (std::size_t i = 0; i < kSessions; ++i) {
-    agents.push_back({"bench" + std::to_string(i)});
-    scene.add_session(agents.back().session);
-  }
-  for (std::int64_t depth = 1; depth < state.range(0); ++depth) {
-    auto requests = ask_all(agents);
-    run_all(scene, agents, requests);
-  }
+  Sessions sessions;
+  for (std::int64_t depth = 1; depth < state.range(0); ++depth) sessions.round();
+  double seconds = 0;
   for (auto _ : state) {
-    state.PauseTiming();
-    auto requests = ask_all(agents);
-    state.ResumeTiming();
-    run_all(scene, agents, requests);
+    const double round = sessions.round();
+    state.SetIterationTime(round);
+    seconds += round;
   }
   state.counters["us_per_turn"] =
-      benchmark::Counter(static_cast<double>(state.iterations() * kSessions) / 1e6,
-                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+      seconds * 1e6 / static_cast<double>(state.iterations() * kSessions);
 }
 BENCHMARK(turn_at_depth)
     ->Arg(2)
@@ -80,6 +151,7 @@ BENCHMARK(turn_at_depth)
     ->Arg(200)
     ->Iterations(10)
     ->Repetitions(7)
+    ->UseManualTime()
     ->ReportAggregatesOnly();
 
 }  // namespace

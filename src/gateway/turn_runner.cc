@@ -31,8 +31,8 @@ bool contains(const trajectory::TokenIds& ids, trajectory::TokenId id) {
 
 // A turn between plan and commit.
 struct TurnRunner::Running {
-  Running(TurnRequest asked, Plan planned, const Model& model, const engine::Engine& engine)
-      : request(std::move(asked)),
+  Running(TurnRequest& asked, Plan planned, const Model& model, const engine::Engine& engine)
+      : request(asked),
         plan(std::move(planned)),
         stop_ids(model.renderer->stop_ids()),
         reasoning_open(model.markers->reasoning_open(plan.rendered.ids)),
@@ -43,7 +43,7 @@ struct TurnRunner::Running {
     }
   }
 
-  TurnRequest request;
+  TurnRequest& request;
   Plan plan;
   trajectory::TokenIds stop_ids;
   bool reasoning_open;  // where the answer begins
@@ -72,7 +72,7 @@ TurnRunner::TurnRunner(base::Runtime& runtime, const Model& model, engine::Engin
       options_(options),
       planner_(model, store, key) {}
 
-Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest request, TurnObserver& observer,
+Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest& request, TurnObserver& observer,
                                                   base::CancelSignal& cancel) {
   const auto received = runtime_.clock().now();
   const auto received_ms = runtime_.clock().wall_ms();
@@ -88,7 +88,7 @@ Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest request, TurnObser
   if (!plan) co_return std::move(plan).error();
   if (plan->session_id.empty()) plan->session_id = base::new_hex_id(runtime_.random);
 
-  Running turn(std::move(request), std::move(*plan), model_, engine_);
+  Running turn(request, std::move(*plan), model_, engine_);
   turn.received = received;
   turn.received_ms = received_ms;
   observer.on_planned();
@@ -122,7 +122,8 @@ Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest request, TurnObser
       co_await listener_->not_committed(runtime_.executor, turn.plan.session_id);
     co_return std::move(recorded).error();
   }
-  if (listener_ != nullptr) co_await listener_->committed(runtime_.executor, *recorded);
+  if (listener_ != nullptr)
+    co_await listener_->committed(runtime_.executor, *recorded, turn.plan.session_use);
   co_return *recorded;
 }
 

@@ -32,7 +32,8 @@ class CommitListener {
   // Before the store is asked.
   virtual void committing(const std::string& /*session_id*/) {}
   // Behind the commit, before the answer ends.
-  virtual base::Task<void> committed(base::Executor& executor, trajectory::TurnPtr turn) = 0;
+  virtual base::Task<void> committed(base::Executor& executor, trajectory::TurnPtr turn,
+                                     store::SessionUse use) = 0;
   // The store did not take the turn.
   virtual base::Task<void> not_committed(base::Executor& /*executor*/, std::string /*session_id*/) {
     co_return;
@@ -53,7 +54,9 @@ class TurnRunner {
              store::Store& store, CommitListener* listener, std::string_view key,
              RunnerOptions options = {});
 
-  base::Task<base::Result<trajectory::TurnPtr>> run(TurnRequest request, TurnObserver& observer,
+  // The request is normalised, and parts of it are moved into the turn. It stays the caller's, so
+  // that a long history is freed behind the answer and not in front of its last event.
+  base::Task<base::Result<trajectory::TurnPtr>> run(TurnRequest& request, TurnObserver& observer,
                                                     base::CancelSignal& cancel);
 
  private:

@@ -517,7 +517,7 @@ TEST(TurnRunner, a_session_deleted_meanwhile_takes_no_turn) {
 
 class Listener final : public CommitListener {
  public:
-  Task<void> committed(base::Executor&, trajectory::TurnPtr turn) override {
+  Task<void> committed(base::Executor&, trajectory::TurnPtr turn, store::SessionUse) override {
     turns.push_back(std::move(turn));
     co_return;
   }
@@ -532,7 +532,7 @@ TEST(TurnRunner, the_listener_hears_of_committed_turns_only) {
   const auto go = [&] {
     scene.run([](Scene& s, TurnRunner& r) -> Task<void> {
       auto request = hello();
-      (void)co_await r.run(std::move(request), s.watcher, s.cancel);
+      (void)co_await r.run(request, s.watcher, s.cancel);
     }(scene, runner));
   };
   scene.engine.scripts.push_back(script({failing(base::error(ErrorKind::kEngine, "no"))}));
@@ -571,7 +571,7 @@ TEST(TurnRunner, two_turns_on_one_parent_become_siblings) {
     testing::Watcher watcher;
     base::CancelSignal cancel;
     auto request = Scene::continued(p, user(std::move(text)));
-    auto turn = co_await s.runner.run(std::move(request), watcher, cancel);
+    auto turn = co_await s.runner.run(request, watcher, cancel);
     EXPECT_TRUE(turn.ok());
     if (turn) out.push_back(*turn);
   };

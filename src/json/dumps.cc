@@ -7,21 +7,11 @@
 #include <map>
 #include <vector>
 
+#include "base/utf8.h"
 #include "json/string_codec.h"
 
 namespace verbatim::json {
 namespace {
-
-// Decodes one character of valid UTF-8 and moves on.
-char32_t take_code_point(std::string_view& text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  const std::size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-  char32_t cp = length == 1 ? lead : lead & (0x7f >> length);
-  for (std::size_t i = 1; i < length && i < text.size(); ++i)
-    cp = (cp << 6) | (static_cast<unsigned char>(text[i]) & 63);
-  text.remove_prefix(std::min(length, text.size()));
-  return cp;
-}
 
 class Dumper {
  public:
@@ -146,7 +136,8 @@ void append_dumped_string(std::string& out, std::string_view text, bool ensure_a
       text.remove_prefix(1);
       continue;
     }
-    const char32_t cp = take_code_point(text);
+    const auto [cp, size] = base::decode_at(text, 0);
+    text.remove_prefix(size);
     if (cp < 0x10000) {
       append_unit_escape(out, static_cast<unsigned>(cp));
     } else {

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -39,6 +40,22 @@ TEST(Document, reads_an_integer_only_where_it_is_one) {
   EXPECT_EQ(parse("1e400").root().integer(), std::nullopt);
   EXPECT_EQ(parse("1e400").root().number(), std::nullopt);
   EXPECT_EQ(parse("1e-400").root().number(), 0.0);
+}
+
+TEST(Document, tells_overflow_from_underflow_by_the_value) {
+  const std::string zeros(400, '0');
+  for (const auto& tiny : {"1e-400", "0.1e-400", "12345e-999", "1e-99999999999999999999"}) {
+    EXPECT_EQ(parse(tiny).root().number(), 0.0) << tiny;
+    EXPECT_TRUE(std::signbit(*parse(std::string("-") + tiny).root().number())) << tiny;
+  }
+  EXPECT_EQ(parse("0." + zeros + "1").root().number(), 0.0);
+  EXPECT_EQ(parse("0." + zeros + "1e5").root().number(), 0.0);
+  EXPECT_EQ(parse("0." + zeros + "1e400").root().number(), 0.1);
+  for (const auto& huge : {"1e400", "-1e400", "1e99999999999999999999"})
+    EXPECT_EQ(parse(huge).root().number(), std::nullopt) << huge;
+  EXPECT_EQ(parse("1" + zeros).root().number(), std::nullopt);
+  EXPECT_EQ(parse("1" + zeros + "e-5").root().number(), std::nullopt);
+  EXPECT_EQ(parse("1" + zeros + "e-400").root().number(), 1.0);
 }
 
 TEST(Document, keeps_order_duplicates_and_unknown_members) {

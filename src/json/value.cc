@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 #include "json/parse_tape.h"
 #include "json/string_codec.h"
@@ -100,10 +101,9 @@ std::optional<double> Value::number() const {
   auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code == std::errc()) return value;
   // from_chars tells overflow and underflow alike; a number that underflows is zero to us.
-  const auto exponent = text.find_first_of("eE");
-  if (exponent != std::string_view::npos && text[exponent + 1] == '-')
-    return text.front() == '-' ? -0.0 : 0.0;
-  return std::nullopt;
+  value = std::strtod(std::string(text).c_str(), nullptr);
+  if (std::isinf(value)) return std::nullopt;
+  return value;
 }
 
 std::size_t Value::size() const {

@@ -52,6 +52,7 @@ Task<Result<std::vector<TurnPtr>>> MemoryStore::turns(std::string session_id) {
 
 Task<Result<TurnPtr>> MemoryStore::commit(std::unique_ptr<Turn> turn, SessionUse use) {
   std::vector<TurnPtr> dropped;  // freed outside the lock
+  join_path(*turn);
   std::lock_guard lock(mutex_);
   co_return add(std::move(turn), use, dropped);
 }

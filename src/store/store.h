@@ -39,9 +39,10 @@ class Store : public trajectory::NodeSource {
   virtual base::Task<base::Status> delete_session(std::string id) = 0;
   // Turns of a session in order of their commits; kNotFound.
   virtual base::Task<base::Result<std::vector<TurnPtr>>> turns(std::string session_id) = 0;
-  // Adds a turn: all of it, or nothing. Gives it its `seq` and returns it as recorded. After
-  // success the turn is attachable and as durable as the store is. Errors: kNotFound (session or
-  // parent deleted meanwhile), kUnavailable.
+  // Adds a turn: all of it, or nothing. Gives it its `seq` and `branch`, joins it to its path
+  // (trajectory::join_path), and returns it as recorded. After success the turn is attachable and
+  // as durable as the store is. Errors: kNotFound (session or parent deleted meanwhile),
+  // kUnavailable.
   virtual base::Task<base::Result<TurnPtr>> commit(std::unique_ptr<Turn> turn, SessionUse use) = 0;
 
   // All that is kept, as text: equal exactly when nothing changed. For tests and audits; excludes

@@ -1,8 +1,8 @@
 #include "tokenizer/added_tokens.h"
 
+#include "base/utf8.h"
 #include "tokenizer/image.h"
 #include "tokenizer/unicode.h"
-#include "tokenizer/utf8.h"
 
 namespace verbatim::tokenizer {
 
@@ -18,16 +18,16 @@ AddedTokenFinder::AddedTokenFinder(std::span<const AddedToken> tokens, Kind kind
 
 bool AddedTokenFinder::beside_word(std::string_view sentence, std::size_t begin, std::size_t end) {
   const auto is_word = [&](std::size_t at) {
-    return (classes_of(decode_at(sentence, at).code_point) & kWord) != 0;
+    return (classes_of(base::decode_at(sentence, at).code_point) & kWord) != 0;
   };
-  return (begin > 0 && is_word(previous_begin(sentence, begin))) ||
+  return (begin > 0 && is_word(base::previous_begin(sentence, begin))) ||
          (end < sentence.size() && is_word(end));
 }
 
 std::size_t AddedTokenFinder::space_begin(std::string_view sentence, std::size_t at) {
   while (at > 0) {
-    const std::size_t before = previous_begin(sentence, at);
-    if ((classes_of(decode_at(sentence, before).code_point) & kSpace) == 0) break;
+    const std::size_t before = base::previous_begin(sentence, at);
+    if ((classes_of(base::decode_at(sentence, before).code_point) & kSpace) == 0) break;
     at = before;
   }
   return at;
@@ -35,7 +35,7 @@ std::size_t AddedTokenFinder::space_begin(std::string_view sentence, std::size_t
 
 std::size_t AddedTokenFinder::space_end(std::string_view sentence, std::size_t at) {
   while (at < sentence.size()) {
-    const Decoded next = decode_at(sentence, at);
+    const base::Decoded next = base::decode_at(sentence, at);
     if ((classes_of(next.code_point) & kSpace) == 0) break;
     at += next.size;
   }

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 
 namespace verbatim::tokenizer {
 namespace {
@@ -32,7 +32,7 @@ constexpr auto kAlphabet = make_alphabet();
 bool append_bytes_of_written(std::string_view written, std::string& out) {
   const std::size_t before = out.size();
   for (std::size_t at = 0; at < written.size();) {
-    const Decoded next = decode_at(written, at);
+    const base::Decoded next = base::decode_at(written, at);
     if (next.code_point >= kAlphabetEnd || kAlphabet[next.code_point] < 0) {
       out.resize(before);
       return false;

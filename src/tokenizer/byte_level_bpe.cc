@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/utf8.h"
 #include "tokenizer/bpe.h"
 #include "tokenizer/nfc.h"
 #include "tokenizer/pre_tokenizer.h"
@@ -17,7 +18,7 @@ std::vector<const AddedToken*> pointers(std::span<const AddedToken> tokens) {
 }
 
 bool starts_with_space(std::string_view text) {
-  return !text.empty() && (classes_of(decode_at(text, 0).code_point) & kSpace) != 0;
+  return !text.empty() && (classes_of(base::decode_at(text, 0).code_point) & kSpace) != 0;
 }
 
 std::vector<ByteRange> joined(std::span<const ByteRange> ranges) {

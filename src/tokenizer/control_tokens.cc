@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "tokenizer/unicode.h"
-#include "tokenizer/utf8.h"
 
 namespace verbatim::tokenizer {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 // Python's str.isspace: white space and the four information separators.
 bool is_space(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
-    const Decoded next = decode_at(text, at);
+    const base::Decoded next = base::decode_at(text, at);
     const bool separator = next.code_point >= 0x1C && next.code_point <= 0x1F;
     if (!separator && (classes_of(next.code_point) & kSpace) == 0) return false;
     at += next.size;

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/utf8.h"
 #include "tokenizer/image_layout.h"
-#include "tokenizer/utf8.h"
 
 namespace verbatim::tokenizer {
 namespace {
@@ -164,7 +164,7 @@ Status Image::read_added(std::span<const std::byte> section) {
          .single_word = has(layout::kSingleWord),
          .lstrip = has(layout::kLstrip),
          .rstrip = has(layout::kRstrip)});
-    if (!valid_utf8(added_.back().content)) return broken("text of an added token");
+    if (!base::valid_utf8(added_.back().content)) return broken("text of an added token");
     section = section.subspan(static_cast<std::size_t>(padded));
   }
   return {};

@@ -6,7 +6,6 @@
 
 #include "base/utf8.h"
 #include "tokenizer/unicode.h"
-#include "tokenizer/utf8.h"
 
 namespace verbatim::tokenizer {
 namespace {
@@ -57,7 +56,7 @@ class Stretch {
 
 void Stretch::append(std::string_view text, std::uint32_t offset) {
   for (std::size_t at = 0; at < text.size();) {
-    const Decoded next = decode_at(text, at);
+    const base::Decoded next = base::decode_at(text, at);
     const auto origin = offset + static_cast<std::uint32_t>(at);
     const auto parts = decomposition_of(next.code_point);
     if (parts.empty()) push(next.code_point, origin);
@@ -127,7 +126,7 @@ std::size_t find_unsettled(std::string_view text, std::size_t at) {
       while (at < text.size() && static_cast<std::uint8_t>(text[at]) < 0x80) ++at;
       continue;
     }
-    const Decoded next = decode_at(text, at);
+    const base::Decoded next = base::decode_at(text, at);
     if (unsettled(next.code_point)) return at;
     at += next.size;
   }
@@ -137,7 +136,7 @@ std::size_t find_unsettled(std::string_view text, std::size_t at) {
 // The first character after `at` that nothing before it can change.
 std::size_t find_settled(std::string_view text, std::size_t at) {
   while (at < text.size()) {
-    const Decoded next = decode_at(text, at);
+    const base::Decoded next = base::decode_at(text, at);
     if (!unsettled(next.code_point)) return at;
     at += next.size;
   }
@@ -162,7 +161,8 @@ void normalize_nfc(std::string_view text, Normalized& out) {
       return;
     }
     // The character before may take it in.
-    const std::size_t begin = found > done ? std::max(done, previous_begin(text, found)) : found;
+    const std::size_t begin =
+        found > done ? std::max(done, base::previous_begin(text, found)) : found;
     const std::size_t end = find_settled(text, found);
     copy(text, done, begin, out);
     stretch.append(text.substr(begin, end - begin), static_cast<std::uint32_t>(begin));

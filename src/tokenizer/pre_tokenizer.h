@@ -11,9 +11,9 @@
 #include <emmintrin.h>
 #endif
 
+#include "base/utf8.h"
 #include "tokenizer/definition.h"
 #include "tokenizer/unicode.h"
-#include "tokenizer/utf8.h"
 
 namespace verbatim::tokenizer {
 
@@ -107,7 +107,7 @@ class WordCutter {
   [[nodiscard]] Char at(std::size_t i) const {
     const auto byte = static_cast<std::uint8_t>(text_[i]);
     if (byte < 0x80) return {byte, kAsciiClasses[byte], 1};
-    const Decoded next = decode_at(text_, i);
+    const base::Decoded next = base::decode_at(text_, i);
     return {byte, classes_of(next.code_point), static_cast<std::uint8_t>(next.size)};
   }
 
@@ -146,7 +146,7 @@ class WordCutter {
         i = end;
         continue;
       }
-      const Decoded next = decode_at(text_, i);
+      const base::Decoded next = base::decode_at(text_, i);
       if ((classes_of(next.code_point) & kLetter) == 0) return i;
       i += next.size;
     }

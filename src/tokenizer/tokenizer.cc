@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "base/sha256.h"
+#include "base/utf8.h"
 #include "tokenizer/byte_level_bpe.h"
 #include "tokenizer/cache.h"
 #include "tokenizer/json_definition.h"
-#include "tokenizer/utf8.h"
 
 namespace verbatim::tokenizer {
 namespace {
@@ -34,7 +34,7 @@ base::Result<std::unique_ptr<const Image>> image_from_json(std::span<const std::
 }
 
 std::string_view bytes_or_replacement(const Tokenizer& tokenizer, TokenId id) {
-  return tokenizer.has_token(id) ? tokenizer.bytes(id) : kReplacement;
+  return tokenizer.has_token(id) ? tokenizer.bytes(id) : base::kReplacement;
 }
 
 }  // namespace
@@ -66,17 +66,17 @@ std::string Tokenizer::decode(std::span<const TokenId> ids) const {
   for (const TokenId id : ids) bytes.append(bytes_or_replacement(*this, id));
   std::string out;
   out.reserve(bytes.size());
-  if (append_lossy(bytes, out) != 0) out.append(kReplacement);
+  if (base::append_lossy(bytes, out) != 0) out.append(base::kReplacement);
   return out;
 }
 
 void IncrementalDecoder::feed(TokenId id, std::string& out) {
   held_.append(bytes_or_replacement(tokenizer_, id));
-  held_.erase(0, held_.size() - append_lossy(held_, out));
+  held_.erase(0, held_.size() - base::append_lossy(held_, out));
 }
 
 void IncrementalDecoder::finish(std::string& out) {
-  if (!held_.empty()) out.append(kReplacement);
+  if (!held_.empty()) out.append(base::kReplacement);
   held_.clear();
 }
 

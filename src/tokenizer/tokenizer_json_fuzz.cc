@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "base/sim/sim_files.h"
+#include "base/utf8.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/utf8.h"
 
 namespace {
 
@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const std::size_t cut = input.find('\0');
   std::string text;
-  if (cut != std::string_view::npos) append_lossy(input.substr(cut + 1), text);
+  if (cut != std::string_view::npos) verbatim::base::append_lossy(input.substr(cut + 1), text);
 
   verbatim::base::sim::SimFiles files(1);
   static_cast<void>(files.make_directories("model"));

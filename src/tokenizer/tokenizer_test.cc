@@ -7,7 +7,6 @@
 #include "base/random.h"
 #include "base/utf8.h"
 #include "tokenizer/testing/toy.h"
-#include "tokenizer/utf8.h"
 
 namespace verbatim::tokenizer {
 namespace {
@@ -171,7 +170,7 @@ TEST(IncrementalDecoder, any_cut_gives_the_text_of_the_whole) {
     for (const TokenId id : ids) {
       const std::size_t before = out.size();
       decoder.feed(id, out);
-      ASSERT_TRUE(valid_utf8(std::string_view(out).substr(before)))
+      ASSERT_TRUE(base::valid_utf8(std::string_view(out).substr(before)))
           << "half a character was given out";
     }
     decoder.finish(out);

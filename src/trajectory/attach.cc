@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "trajectory/equality.h"
+#include "trajectory/letters.h"
 
 namespace verbatim::trajectory {
 namespace {
@@ -48,19 +49,6 @@ Fit fit_of(const TurnPtr& leaf, std::span<const Message> sent) {
   return fit;
 }
 
-// Equal to the letter, apart from reasoning that the client left out, ids, and unknown fields.
-bool repeats(const Message& stored, const Message& sent) {
-  if (stored.role != sent.role || stored.text != sent.text || stored.name != sent.name)
-    return false;
-  if (stored.tool_calls.size() != sent.tool_calls.size()) return false;
-  for (std::size_t i = 0; i < stored.tool_calls.size(); ++i) {
-    const auto& ours = stored.tool_calls[i];
-    const auto& theirs = sent.tool_calls[i];
-    if (ours.name != theirs.name || ours.arguments != theirs.arguments) return false;
-  }
-  return !sent.reasoning || sent.reasoning->empty() || stored.reasoning == sent.reasoning;
-}
-
 }  // namespace
 
 base::Task<base::Result<std::vector<TurnPtr>>> NodeSource::newest(const Digest&) {
@@ -72,15 +60,13 @@ bool continues(const TurnPtr& turn, std::span<const Message> messages) {
   const auto suffix = messages.subspan(turn->message_count);
   const auto is_answer = [](const Message& message) { return message.role == Role::kAssistant; };
   if (std::any_of(suffix.begin(), suffix.end(), is_answer)) return false;
-  for (const Turn* node = turn.get(); node != nullptr; node = node->parent.get()) {
-    const std::size_t answer = node->message_count - 1;
-    const std::size_t first = answer - node->messages.size();
-    if (!repeats(node->answer, messages[answer])) return false;
-    if (!std::equal(node->messages.begin(), node->messages.end(),
-                    messages.begin() + static_cast<std::ptrdiff_t>(first), repeats))
-      return false;
+  auto history = messages.first(turn->message_count);
+  for (const auto& letters : turn->path_letters.pieces()) {
+    const std::size_t count = repeated(letters, history);
+    if (count == 0) return false;
+    history = history.subspan(count);
   }
-  return true;
+  return history.empty();
 }
 
 Digest root_digest(DigestBuilder& builder, const RootKey& key) {

@@ -39,6 +39,7 @@ class Recorded {
     turn->digest = extend(builder_, digest, answer);
     turn->messages = std::move(messages);
     turn->answer = std::move(answer);
+    join_path(*turn);
     turns_.push_back(turn);
     return turn;
   }
@@ -149,6 +150,7 @@ TEST(Continues, asks_for_the_history_to_the_letter) {
 
 // The short cut may only be taken where the long way would arrive at the same turn.
 TEST(Continues, chooses_what_place_chooses) {
+  int taken = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     base::SeededRandom random(seed);
     Recorded recorded;
@@ -173,41 +175,12 @@ TEST(Continues, chooses_what_place_chooses) {
         return turn->digest == newest->digest;
       });
       if (twins == 1 && continues(newest, messages)) {
+        ++taken;
         EXPECT_EQ(placed.parent, newest) << "seed " << seed;
       }
     }
   }
-}
-
-TEST(Turn, frees_a_long_line_of_parents) {
-  Recorded recorded;
-  TurnPtr leaf;
-  {
-    std::shared_ptr<Turn> last;
-    for (int i = 0; i < 1'000'000; ++i) {
-      auto turn = std::make_shared<Turn>();
-      turn->parent = last;
-      last = turn;
-    }
-    leaf = last;
-  }
-  leaf.reset();
-  SUCCEED();
-}
-
-TEST(Turn, rows_leave_out_trimmed_ids) {
-  auto root = std::make_shared<Turn>();
-  root->prompt = {1, 2};
-  root->completion = {3, 9};
-  root->row_size = 4;
-  auto child = std::make_shared<Turn>();
-  child->parent = root;
-  child->parent_trim = 1;
-  child->prompt = {8};
-  child->completion = {4};
-  EXPECT_EQ(row_of(child), (TokenIds{1, 2, 3, 8, 4}));
-  EXPECT_EQ(prompt_of(child), (TokenIds{1, 2, 3, 8}));
-  EXPECT_EQ(row_of(root), (TokenIds{1, 2, 3, 9}));
+  EXPECT_GT(taken, 100);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "trajectory/letters.h"
+
 namespace verbatim::trajectory {
 
 Turn::~Turn() {
@@ -12,19 +14,25 @@ Turn::~Turn() {
 
 namespace {
 std::size_t footprint(const message::Message& message) {
-  std::size_t size = sizeof message + message.text.size() +
-                     (message.reasoning ? message.reasoning->size() : 0) + message.name.size();
-  for (const auto& call : message.tool_calls)
-    size += sizeof call + call.id.size() + call.name.size() + call.arguments.size();
+  // Texts count twice: in the message, and as letters of the path.
+  std::size_t texts = message.text.size() + message.name.size();
+  texts += message.reasoning ? message.reasoning->size() : 0;
+  std::size_t size = sizeof message;
+  for (const auto& call : message.tool_calls) {
+    size += sizeof call + call.id.size();
+    texts += call.name.size() + call.arguments.size();
+  }
   for (const auto& [name, raw] : message.unknown) size += 64 + name.size() + raw.size();
-  return size;
+  return size + 2 * texts;
 }
 }  // namespace
 
 std::size_t footprint(const Turn& turn) {
   std::size_t size = sizeof turn + footprint(turn.answer);
   for (const auto& message : turn.messages) size += footprint(message);
-  size += (turn.prompt.size() + turn.completion.size() + turn.discarded.size()) * sizeof(TokenId);
+  // Twice: alone and as part of the path.
+  size += 2 * (turn.prompt.size() + turn.completion.size()) * sizeof(TokenId);
+  size += turn.discarded.size() * sizeof(TokenId);
   size += (turn.logprobs.size() + turn.discarded_logprobs.size()) * sizeof(double);
   return size + turn.spans.size() * sizeof(TokenSpan) + turn.template_kwargs.size() +
          turn.request_id.size();
@@ -37,26 +45,32 @@ std::vector<TurnPtr> path_to(const TurnPtr& leaf) {
   return path;
 }
 
-namespace {
-void append_prompt(TokenIds& row, const Turn& turn) {
-  row.resize(row.size() - turn.parent_trim);
-  row.insert(row.end(), turn.prompt.begin(), turn.prompt.end());
+void join_path(Turn& turn) {
+  std::string letters;
+  for (const auto& message : turn.messages) append_letters(letters, message);
+  append_letters(letters, turn.answer);
+  if (!turn.parent) {
+    turn.path_prompt = turn.path_prompt.extended({turn.prompt});
+    turn.path_letters = turn.path_letters.extended({letters});
+    return;
+  }
+  const Turn& parent = *turn.parent;
+  const auto kept = std::span(parent.completion).first(parent.completion.size() - turn.parent_trim);
+  turn.path_prompt = parent.path_prompt.extended({kept, turn.prompt});
+  turn.path_letters = parent.path_letters.extended({letters});
 }
-}  // namespace
 
 TokenIds prompt_of(const TurnPtr& leaf) {
-  TokenIds row = leaf->parent ? row_of(leaf->parent) : TokenIds{};
-  append_prompt(row, *leaf);
-  return row;
+  TokenIds ids;
+  ids.reserve(leaf->path_prompt.size() + leaf->completion.size());
+  for (const auto& piece : leaf->path_prompt.pieces())
+    ids.insert(ids.end(), piece.begin(), piece.end());
+  return ids;
 }
 
 TokenIds row_of(const TurnPtr& leaf) {
-  TokenIds row;
-  row.reserve(leaf->row_size + 1);
-  for (const auto& turn : path_to(leaf)) {
-    append_prompt(row, *turn);
-    row.insert(row.end(), turn->completion.begin(), turn->completion.end());
-  }
+  TokenIds row = prompt_of(leaf);
+  row.insert(row.end(), leaf->completion.begin(), leaf->completion.end());
   return row;
 }
 

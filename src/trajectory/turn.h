@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/shared_sequence.h"
 #include "base/token.h"
 #include "message/event.h"
 #include "message/message.h"
@@ -59,8 +60,9 @@ struct RenderSkew {
   std::uint64_t common = 0;  // of both, from the front
 };
 
-// One answered request: a node of the tree. Holds only what it added, so that memory grows with the
-// conversation, not with its square. Immutable once committed; shared between threads.
+// One answered request: a node of the tree. Holds what it added and shares its path with the turns
+// above, so that memory grows with the conversation, not with its square. Immutable once committed;
+// shared between threads.
 struct Turn {
   Turn() = default;
   Turn(const Turn&) = delete;
@@ -90,6 +92,10 @@ struct Turn {
   std::vector<double> discarded_logprobs;
   std::uint64_t row_size = 0;  // ids of the whole row: prompt and completion from the root on
 
+  // The path in few pieces of memory, shared with the turns above: see join_path().
+  base::SharedSequence<TokenId> path_prompt;  // prompt ids from the root on
+  base::SharedSequence<char> path_letters;    // all messages, the answer included (letters.h)
+
   message::FinishReason finish = message::FinishReason::kStop;
   std::string engine_finish;    // the engine's own word
   bool closed = false;          // the completion ends with a close id
@@ -118,6 +124,10 @@ using TurnPtr = std::shared_ptr<const Turn>;
 
 // Bytes of memory a turn holds, about: for limits.
 std::size_t footprint(const Turn& turn);
+
+// Fills in `path_prompt` and `path_letters` from the parent and what the turn holds itself. Once,
+// before others see the turn: stores do it with every turn they take in.
+void join_path(Turn& turn);
 
 // Turns from the root down to `leaf`.
 std::vector<TurnPtr> path_to(const TurnPtr& leaf);

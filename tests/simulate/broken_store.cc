@@ -44,6 +44,7 @@ store::TurnPtr copy_of(const store::Turn& turn) {
   copy->sampling = turn.sampling;
   copy->request_id = turn.request_id;
   copy->completion_id = turn.completion_id;
+  trajectory::join_path(*copy);
   return copy;
 }
 

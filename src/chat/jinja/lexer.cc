@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/utf8.h"
 #include "chat/jinja/string_literal.h"
 #include "chat/jinja/unicode.h"
 
@@ -339,7 +340,7 @@ base::Error syntax_error(std::uint32_t line, std::string message) {
 }
 
 base::Result<std::vector<Token>> tokenize(std::string_view source) {
-  if (!is_utf8(source)) return syntax_error(1, "the template is not UTF-8");
+  if (!base::valid_utf8(source)) return syntax_error(1, "the template is not UTF-8");
   return Lexer(with_plain_newlines(source)).run();
 }
 

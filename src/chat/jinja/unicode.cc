@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/utf8.h"
 #include "chat/jinja/unicode_tables.h"
 
 namespace verbatim::chat::jinja {
@@ -12,15 +13,6 @@ constexpr CodePoint kInvalid{0xfffd, 1};
 
 bool is_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
-}
-
-// Length the first byte announces; 0 when it can't be a first byte.
-unsigned announced(unsigned char c) {
-  if (c < 0x80) return 1;
-  if (c < 0xc2) return 0;
-  if (c < 0xe0) return 2;
-  if (c < 0xf0) return 3;
-  return c < 0xf5 ? 4 : 0;
 }
 
 template <std::size_t N>
@@ -60,16 +52,8 @@ CodePoint decode(std::string_view text, std::size_t at) {
   if (at >= text.size()) return {};
   const auto first = static_cast<unsigned char>(text[at]);
   if (first < 0x80) return {first, 1};
-  const unsigned size = announced(first);
-  if (size == 0 || at + size > text.size()) return kInvalid;
-  char32_t value = first & (0xffu >> (size + 1));
-  for (unsigned i = 1; i < size; ++i) {
-    if (!is_continuation(text[at + i])) return kInvalid;
-    value = (value << 6) | (static_cast<unsigned char>(text[at + i]) & 0x3fu);
-  }
-  const bool overlong = (size == 3 && value < 0x800) || (size == 4 && value < 0x10000);
-  if (overlong || value > 0x10ffff || (value >= 0xd800 && value < 0xe000)) return kInvalid;
-  return {value, size};
+  const auto next = base::checked_decode_at(text, at);
+  return next.size != 0 ? CodePoint{next.code_point, next.size} : kInvalid;
 }
 
 CodePoint decode_before(std::string_view text, std::size_t end) {
@@ -87,16 +71,6 @@ bool is_ascii(std::string_view text) {
   unsigned char all = 0;
   for (const char c : text) all |= static_cast<unsigned char>(c);
   return all < 0x80;
-}
-
-bool is_utf8(std::string_view text) {
-  if (is_ascii(text)) return true;
-  for (std::size_t at = 0; at < text.size();) {
-    const CodePoint c = decode(text, at);
-    if (c.size == 1 && c.value == 0xfffd) return false;
-    at += c.size;
-  }
-  return true;
 }
 
 std::size_t count_characters(std::string_view text) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-// UTF-8 and what Python's str methods know about characters (Python 3.11, Unicode 14).
+// Text as Python's str methods see it, character by character (Python 3.11, Unicode 14).
 namespace verbatim::chat::jinja {
 
 struct CodePoint {
@@ -23,7 +23,6 @@ std::size_t count_characters(std::string_view text);
 // Byte offset of the n-th character, counted from `from`; text.size() when there are fewer.
 std::size_t character_offset(std::string_view text, std::size_t n, std::size_t from = 0);
 bool is_ascii(std::string_view text);
-bool is_utf8(std::string_view text);  // without surrogates
 
 bool is_space(char32_t c);       // str.isspace(), what strip() and split() remove
 bool is_line_break(char32_t c);  // where splitlines() cuts

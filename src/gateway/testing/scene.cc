@@ -64,7 +64,7 @@ void Scene::run(Task<void> task) {
 
 base::Result<trajectory::TurnPtr> Scene::turn(TurnRequest request) {
   std::optional<base::Result<trajectory::TurnPtr>> result;
-  run(keep(runner.run(std::move(request), watcher, cancel), result));
+  run(keep(runner.run(request, watcher, cancel), result));
   return *std::move(result);
 }
 

@@ -4,7 +4,6 @@
 
 #include "base/sim/sim_files.h"
 #include "base/utf8.h"
-#include "tokenizer/utf8.h"
 
 namespace verbatim::tokenizer::testing {
 namespace {

@@ -1,6 +1,6 @@
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 
-namespace verbatim::tokenizer {
+namespace verbatim::base {
 namespace {
 
 // What the first byte of a character says: how many bytes follow, and which second bytes are
@@ -52,6 +52,11 @@ Part part_at(std::string_view bytes, std::size_t at) {
 
 }  // namespace
 
+Decoded checked_decode_at(std::string_view text, std::size_t at) {
+  if (part_at(text, at).shape != Shape::kComplete) return {0, 0};
+  return decode_at(text, at);
+}
+
 bool valid_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const Part part = part_at(text, at);
@@ -80,4 +85,4 @@ std::size_t append_lossy(std::string_view bytes, std::string& out) {
   return 0;
 }
 
-}  // namespace verbatim::tokenizer
+}  // namespace verbatim::base

@@ -1,10 +1,8 @@
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 
 #include <gtest/gtest.h>
 
-#include "base/utf8.h"
-
-namespace verbatim::tokenizer {
+namespace verbatim::base {
 namespace {
 
 std::string lossy(std::string_view bytes) {
@@ -17,7 +15,7 @@ TEST(Utf8, every_code_point_is_written_and_read_back) {
   for (char32_t c = 0; c < 0x110000; ++c) {
     if (c >= 0xD800 && c < 0xE000) continue;
     std::string text;
-    base::append_utf8(text, c);
+    append_utf8(text, c);
     const Decoded back = decode_at(text, 0);
     ASSERT_EQ(back.code_point, c);
     ASSERT_EQ(back.size, text.size());
@@ -45,8 +43,26 @@ TEST(Utf8, an_unfinished_character_is_reported_and_not_written) {
 }
 
 TEST(Utf8, broken_text_is_not_valid) {
-  for (const std::string_view text : {"\x80", "a\xC3", "\xED\xA0\x80", "\xE4\xB8z"})
+  for (const std::string_view text : {"\x80", "a\xC3", "\xC0\xAF", "\xED\xA0\x80", "\xE4\xB8z"})
     EXPECT_FALSE(valid_utf8(text));
+}
+
+TEST(Utf8, characters_are_found_in_any_bytes) {
+  // Every first byte, and every byte behind it, followed by what would complete a character.
+  for (unsigned bytes = 0; bytes < 0x10000; ++bytes) {
+    std::string text{static_cast<char>(bytes >> 8), static_cast<char>(bytes & 0xFF)};
+    for (int more = 0; more < 3; ++more, text += '\x80') {
+      const Decoded found = checked_decode_at(text, 0);
+      const bool begins = found.size != 0;
+      for (std::size_t size = 1; size <= text.size(); ++size)
+        ASSERT_FALSE(!begins && valid_utf8(std::string_view(text).substr(0, size)));
+      if (!begins) continue;
+      std::string written;
+      append_utf8(written, found.code_point);
+      ASSERT_EQ(written, text.substr(0, found.size));
+      ASSERT_TRUE(valid_utf8(written));
+    }
+  }
 }
 
 TEST(Utf8, broken_text_is_decoded_without_reading_past_its_end) {
@@ -57,4 +73,4 @@ TEST(Utf8, broken_text_is_decoded_without_reading_past_its_end) {
 }
 
 }  // namespace
-}  // namespace verbatim::tokenizer
+}  // namespace verbatim::base
