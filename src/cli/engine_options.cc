@@ -95,9 +95,10 @@ Result<std::vector<net::Url>> read_addresses(const std::vector<std::string>& add
 
 bool plain_from_kind(const Inspected& inspected) {
   const auto& kinds = inspected.identity.kinds;
-  // Its only route for generation takes ids.
-  return inspected.choice.kind == "sglang" &&
-         std::find(kinds.begin(), kinds.end(), "sglang") != kinds.end();
+  const auto* kind = engine::find_kind(inspected.choice.kind);
+  const auto* mode = kind == nullptr ? nullptr : engine::find_mode(*kind, inspected.choice.mode);
+  return mode != nullptr && mode->ids_are_plain &&
+         std::find(kinds.begin(), kinds.end(), kind->name) != kinds.end();
 }
 
 Task<Status> ask_for_ids(base::Runtime& runtime, const engine::Choice& choice) {

@@ -14,7 +14,10 @@
 namespace verbatim::engine {
 namespace {
 
-constexpr std::array kSglangModes = {Mode{"generate", "0.4", sglang::kPath}};
+constexpr std::array kSglangModes = {
+    Mode{sglang::name(sglang::Route::kGenerate), "0.4", sglang::path(sglang::Route::kGenerate),
+         true},
+    Mode{sglang::name(sglang::Route::kChat), "0.5.13", sglang::path(sglang::Route::kChat)}};
 constexpr std::array kDynamoModes = {Mode{"chat", "1.4", dynamo::kPath}};
 constexpr std::array kKinds = {
     Kind{"sglang", "SGLang", "sglang", "max_model_len", "SGLANG_BASE_URL", kSglangModes,
@@ -96,7 +99,9 @@ base::Result<std::unique_ptr<Engine>> make_engine(base::Runtime& runtime, const 
                                      std::string(kind->name) + ": " + words(kind->modes));
   }
   if (kind->name == "sglang") {
-    return made<sglang::SglangEngine>(runtime, choice, sglang::Options());
+    sglang::Options options;
+    if (mode->name == sglang::name(sglang::Route::kChat)) options.route = sglang::Route::kChat;
+    return made<sglang::SglangEngine>(runtime, choice, options);
   }
   if (kind->name == "dynamo") {
     dynamo::Options options;

@@ -9,6 +9,7 @@ struct Mode {
   std::string_view name;
   std::string_view since;  // first release that has it: "0.18"
   std::string_view route;
+  bool ids_are_plain = false;  // a server of this kind can't read anything but the ids there
 };
 
 }  // namespace verbatim::engine

@@ -18,20 +18,21 @@ namespace verbatim::engine::sglang {
 
 // Cumulative events grow by about 40 bytes for each sampled token (max_event).
 struct Options : PeerOptions {
+  Route route = Route::kGenerate;
   // The model's vocab_size: every id the engine names must be below it.
   std::uint64_t vocab_size = 0;
   // An abort that may have overtaken its request is sent again after this time.
   base::Duration abort_repeat = std::chrono::milliseconds(250);
 };
 
-// SGLang over its native POST /generate: prompts as ids, sampled ids with logprobs back. One per
-// base URL and executor; see Engine for its life.
+// SGLang driven by token ids over one of its routes: prompts as ids, sampled ids with logprobs
+// back. One per base URL and executor; see Engine for its life.
 class SglangEngine final : public Engine {
  public:
   SglangEngine(base::Runtime& runtime, const Options& options);
 
   [[nodiscard]] std::string_view kind() const override { return "sglang"; }
-  [[nodiscard]] std::string_view mode() const override { return "generate"; }
+  [[nodiscard]] std::string_view mode() const override { return name(route_); }
   [[nodiscard]] base::Status check(const message::Sampling& sampling) const override;
   base::Task<base::Result<std::unique_ptr<TokenStream>>> generate(TokenRequest request) override;
   base::Task<base::Result<Probe>> probe(base::MonoTime deadline) override;
@@ -46,6 +47,7 @@ class SglangEngine final : public Engine {
   base::Task<void> abort_call(std::string request_id, Heard heard);
 
   HttpPeer peer_;
+  const Route route_;
   const std::uint64_t vocab_size_;
   const base::Duration abort_repeat_;
   // As the last probe() found.

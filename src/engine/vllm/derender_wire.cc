@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/fields.h"
+#include "engine/parsed_message.h"
 #include "engine/request_fields.h"
 #include "engine/upstream.h"
 #include "engine/vllm/request_builder.h"
@@ -24,35 +25,6 @@ constexpr const char* kMessage = "choices[0].message";
 template <std::size_t N>
 bool is_one_of(std::string_view name, const std::array<std::string_view, N>& names) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-Status read_text(const Value& message, const char* name, std::string& into) {
-  const auto text = member_in(message, name);
-  if (!text) return {};
-  if (!text->is_string())
-    return malformed(std::string(kMessage) + "." + name, found(text), "a string or null");
-  into = text->string();
-  return {};
-}
-
-Status read_calls(const Value& message, std::vector<message::ToolCall>& into) {
-  const auto calls = member_in(message, "tool_calls");
-  if (!calls) return {};
-  const std::string list = std::string(kMessage) + ".tool_calls";
-  if (!calls->is_array()) return malformed(list, found(calls), "an array");
-  for (const auto& member : *calls) {
-    const auto function = member_in(member.value, "function");
-    const auto name = function ? member_in(*function, "name") : std::nullopt;
-    const auto arguments = function ? member_in(*function, "arguments") : std::nullopt;
-    if (!name || !name->is_string() || !arguments || !arguments->is_string())
-      return malformed(entry(list, into.size()), found(member.value),
-                       "a function with name and arguments");
-    message::ToolCall call;
-    call.name = name->string();
-    call.arguments = arguments->string();
-    into.push_back(std::move(call));
-  }
-  return {};
 }
 
 }  // namespace
@@ -183,17 +155,7 @@ Result<message::Message> read_message(const Value& root) {
     return malformed("choices", found(choices), "an array of one choice");
   const auto said = member_in((*choices->begin()).value, "message");
   if (!said || !said->is_object()) return malformed(kMessage, found(said), "an object");
-  message::Message message;
-  message.role = message::Role::kAssistant;
-  if (auto status = read_text(*said, "content", message.text); !status.ok()) return status.error();
-  // One key by two names: `reasoning` is the newer.
-  std::string reasoning;
-  for (const char* name : {"reasoning_content", "reasoning"}) {
-    if (auto status = read_text(*said, name, reasoning); !status.ok()) return status.error();
-  }
-  if (!reasoning.empty()) message.reasoning = std::move(reasoning);
-  if (auto status = read_calls(*said, message.tool_calls); !status.ok()) return status.error();
-  return message;
+  return read_parsed_message(*said, kMessage);
 }
 
 }  // namespace verbatim::engine::vllm
