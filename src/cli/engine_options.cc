@@ -47,6 +47,8 @@ Result<std::string> read_key(const std::string& path) {
   const auto end = text->find_last_not_of(" \t\r\n");
   if (end == std::string::npos) return refused("--engine-api-key-file", path + " is empty");
   text->resize(end + 1);
+  if (!net::is_field_value(*text))
+    return refused("--engine-api-key-file", path + ": expected a key of one line");
   return std::move(*text);
 }
 
@@ -169,6 +171,8 @@ Result<std::vector<engine::Choice>> EngineOptions::choices(const std::string& li
     choice.kind = found->first;
     addresses.push_back(found->second);
   }
+  if (!net::is_field_value(api_key))
+    return refused("--engine-api-key", "expected a key of one line, without control characters");
   choice.api_key = api_key;
   if (!api_key_file.empty()) {
     if (!api_key.empty()) {

@@ -304,6 +304,7 @@ Run add_serve(CLI::App& program) {
   command
       ->add_option("--vocab-size", options->model.vocab_size,
                    "the model's vocab_size (default: config.json's, else the tokenizer's)")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{UINT32_MAX} + 1))
       ->envname("VERBATIM_VOCAB_SIZE");
   command
       ->add_option("--max-model-len", options->max_model_len,
@@ -325,6 +326,7 @@ Run add_serve(CLI::App& program) {
       ->capture_default_str()
       ->envname("VERBATIM_PORT");
   command->add_option("--threads", options->threads, "threads (default: one per core)")
+      ->check(CLI::Range(1, 1024))
       ->envname("VERBATIM_THREADS");
   command->footer(
       "Example: verbatim serve --engine http://127.0.0.1:30000 --tokenizer models/qwen3 "

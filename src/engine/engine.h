@@ -98,6 +98,9 @@ struct RenderSkew {
 struct TokenEnd {
   EngineFinish finish;
   std::uint64_t prompt_tokens = 0;
+  // The engine said how long the prompt was, or its ids, and it was as sent. Old releases say
+  // nothing: then prompt_tokens is what was sent.
+  bool prompt_is_proved = true;
   std::uint64_t completion_tokens = 0;
   std::optional<std::uint64_t> cached_tokens;
   std::vector<WeightSpan> weight_versions;

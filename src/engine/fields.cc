@@ -1,6 +1,8 @@
 #include "engine/fields.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "engine/upstream.h"
@@ -49,11 +51,25 @@ Result<TokenId> token_id(const Value& value, std::string_view list, std::uint64_
   if (!value.is_number() || !value.written_as_integer())
     return malformed(entry(list, at), found(value), "a token id (an integer)");
   const auto id = value.integer();
-  if (!id || *id < 0 || static_cast<std::uint64_t>(*id) >= vocab_size) {
+  const std::uint64_t bound = std::min(vocab_size, std::uint64_t{UINT32_MAX} + 1);
+  if (!id || *id < 0 || static_cast<std::uint64_t>(*id) >= bound) {
     return malformed(entry(list, at), found(value),
                      "a token id below the vocabulary's " + std::to_string(vocab_size));
   }
   return static_cast<TokenId>(*id);
+}
+
+Result<double> sampled_logprob(const std::optional<Value>& value, const std::string& field) {
+  // What vLLM writes in place of a logprob that it does not have, and of minus infinity. Its
+  // workers behind other frontends do so too; those of Dynamo write -1e30.
+  constexpr double kStandIn = -9999;
+  const auto logprob = value ? logprob_of(*value) : std::nullopt;
+  if (!logprob) return malformed(field, found(value), kALogprob);
+  if (*logprob <= kStandIn) {
+    return malformed(field, found(value) + " (stands for one that the engine does not have)",
+                     kALogprob);
+  }
+  return *logprob;
 }
 
 std::optional<double> logprob_of(const Value& value) {

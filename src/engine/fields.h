@@ -33,6 +33,9 @@ base::Result<base::TokenId> token_id(const json::Value& value, std::string_view 
 // A natural logprob: a finite number that is no more than rounding above 0.
 inline constexpr const char* kALogprob = "a finite number not above 0 (a logprob)";
 std::optional<double> logprob_of(const json::Value& value);
+// The same of a sampled id, which can't be one of the numbers that stand for none.
+base::Result<double> sampled_logprob(const std::optional<json::Value>& value,
+                                     const std::string& field);
 
 // `object`.weight_versions, named `where`: [{version, start, end}] over the ids of the completion;
 // nullopt where it is absent.

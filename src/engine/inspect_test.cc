@@ -150,6 +150,8 @@ TEST(Inspect, a_release_too_old_for_the_mode_is_refused_with_a_mode_that_it_has)
       << settled.error().message;
   EXPECT_NE(settled.error().message.find("--engine-mode completions"), std::string::npos);
   EXPECT_TRUE(settle(choice("vllm", "completions"), old).ok());
+  old.release = "0.1.dev12+gabc";
+  EXPECT_TRUE(settle(choice("vllm"), old).ok()) << "built from a working tree";
 }
 
 TEST(Inspect, ids_that_are_not_read_and_routes_that_are_missing_are_told_apart) {
@@ -160,8 +162,10 @@ TEST(Inspect, ids_that_are_not_read_and_routes_that_are_missing_are_told_apart) 
            std::to_string(prompt) + R"(,"completion_tokens":1}})";
   };
   const auto path = "POST " + std::string(find_kind("vllm")->modes[0].route);
-  EXPECT_TRUE(Scene(Pages{{path, answer(23)}}).honours("vllm").ok());
-  const auto deaf = Scene(Pages{{path, answer(9)}}).honours("vllm");
+  EXPECT_TRUE(
+      Scene(Pages{{path, answer(23)}, {"GET /v1/models", models("vllm")}}).honours("vllm").ok());
+  const auto deaf =
+      Scene(Pages{{path, answer(9)}, {"GET /v1/models", models("vllm")}}).honours("vllm");
   EXPECT_EQ(deaf.error().kind, ErrorKind::kUnsupported);
   EXPECT_NE(deaf.error().message.find("usage.prompt_tokens"), std::string::npos);
   const auto lacking = Scene(kSglang).honours("vllm");
@@ -170,6 +174,19 @@ TEST(Inspect, ids_that_are_not_read_and_routes_that_are_missing_are_told_apart) 
   Scene gone(Pages{});
   gone.port = 1;
   EXPECT_EQ(gone.honours("vllm").error().kind, ErrorKind::kUnavailable) << "it may come up later";
+}
+
+TEST(Inspect, what_is_not_shown_is_left_open) {
+  const auto path = "POST " + std::string(find_kind("vllm")->modes[0].route);
+  const std::string silent = R"({"choices":[{"index":0,"finish_reason":"length","token_ids":[7],)"
+                             R"("logprobs":{"content":[{"token_id":7,"logprob":-1}]}}]})";
+  Scene scene(Pages{{path, silent}, {"GET /v1/models", models("vllm")}});
+  EXPECT_EQ(scene.honours("vllm").error().kind, ErrorKind::kEngine) << "a release before 0.27";
+  Scene starting(Pages{{"GET /v1/models", R"({"data":[]})"}});
+  EXPECT_EQ(starting.honours("vllm").error().kind, ErrorKind::kUnavailable)
+      << "a frontend whose worker is not there yet";
+  Scene several(Pages{{path, silent}, {"GET /v1/models", R"({"data":[{"id":"a"},{"id":"b"}]})"}});
+  EXPECT_EQ(several.honours("vllm").error().kind, ErrorKind::kEngine);
 }
 
 TEST(LateEngine, is_found_by_the_first_probe_that_reaches_it) {

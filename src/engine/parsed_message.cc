@@ -33,7 +33,8 @@ Status read_calls(const Value& message, std::string_view where,
     const auto function = member_in(member.value, "function");
     const auto name = function ? member_in(*function, "name") : std::nullopt;
     const auto arguments = function ? member_in(*function, "arguments") : std::nullopt;
-    if (!name || !name->is_string() || !arguments || !arguments->is_string())
+    if (!name || !name->is_string() || name->string().empty() || !arguments ||
+        !arguments->is_string())
       return malformed(entry(list, into.size()), found(member.value),
                        "a function with name and arguments");
     message::ToolCall call;

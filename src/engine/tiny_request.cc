@@ -8,8 +8,8 @@
 
 namespace verbatim::engine {
 
-base::Task<base::Status> sample_one(Engine& engine, base::Runtime& runtime, base::MonoTime deadline,
-                                    std::string model) {
+base::Task<base::Result<TokenEnd>> prove_one(Engine& engine, base::Runtime& runtime,
+                                             base::MonoTime deadline, std::string model) {
   // So many that a server which ignores them counts others: few placeholders render to just these.
   static constexpr std::array<TokenId, 23> kPrompt = {1,  2,  3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
                                                       11, 10, 9, 8, 7, 6, 5, 4, 3, 2,  1};
@@ -30,8 +30,15 @@ base::Task<base::Status> sample_one(Engine& engine, base::Runtime& runtime, base
   for (;;) {
     auto chunk = co_await (*stream)->next();
     if (!chunk.ok()) co_return std::move(chunk).error();
-    if (!*chunk) co_return base::Status();
+    if (!*chunk) co_return (*stream)->end();
   }
+}
+
+base::Task<base::Status> sample_one(Engine& engine, base::Runtime& runtime, base::MonoTime deadline,
+                                    std::string model) {
+  auto end = co_await prove_one(engine, runtime, deadline, std::move(model));
+  if (!end.ok()) co_return std::move(end).error();
+  co_return base::Status();
 }
 
 }  // namespace verbatim::engine

@@ -31,13 +31,12 @@ bool contains(const trajectory::TokenIds& ids, trajectory::TokenId id) {
 
 // A turn between plan and commit.
 struct TurnRunner::Running {
-  Running(TurnRequest& asked, Plan planned, const Model& model, const engine::Engine& engine)
+  Running(TurnRequest& asked, Plan planned, const Model& model)
       : request(asked),
         plan(std::move(planned)),
         stop_ids(model.renderer->stop_ids()),
         reasoning_open(model.markers->reasoning_open(plan.rendered.ids)),
-        parser(*model.markers, {reasoning_open, request.wants_tools}, request.sampling.stop),
-        finds_stops(!request.sampling.stop.empty() && !engine.matches_stop_strings()) {
+        parser(*model.markers, {reasoning_open, request.wants_tools}, request.sampling.stop) {
     for (const auto id : request.sampling.stop_token_ids) {
       if (!contains(stop_ids, id)) stop_ids.push_back(id);
     }
@@ -48,7 +47,8 @@ struct TurnRunner::Running {
   trajectory::TokenIds stop_ids;
   bool reasoning_open;  // where the answer begins
   chat::parsers::TokenParser parser;
-  bool finds_stops;  // stop strings are this side's to find
+  bool finds_stops = false;  // stop strings are this side's to find
+  bool cut = false;          // at one of them
   message::Folded folded;
   trajectory::TokenIds completion;
   std::vector<double> logprobs;
@@ -60,6 +60,28 @@ struct TurnRunner::Running {
   base::MonoTime received;
   base::MonoTime first_token;
 };
+
+// A turn cut at a stop string stopped, whatever the engine went on to say.
+message::FinishReason TurnRunner::reason(const Running& turn, const engine::TokenEnd& end) {
+  return turn.cut ? message::FinishReason::kStop : engine_reason(end.finish.kind);
+}
+
+// A stop string within which a tag of the model's grammar stands as a token of its own is never
+// found in text: the engines that look for themselves find it, so it is not passed over here.
+Status TurnRunner::check_stops(const Running& turn) const {
+  if (!turn.finds_stops) return {};
+  const auto& stops = turn.request.sampling.stop;
+  for (std::size_t i = 0; i < stops.size(); ++i) {
+    if (!model_.markers->holds_marker(stops[i])) continue;
+    auto refused = error(ErrorKind::kUnsupported,
+                         "with this engine a stop string can't hold a tag of the model, such as "
+                         "the one in \"" +
+                             stops[i] + "\"; use stop_token_ids");
+    refused.field = "stop[" + std::to_string(i) + "]";
+    return refused;
+  }
+  return {};
+}
 
 TurnRunner::TurnRunner(base::Runtime& runtime, const Model& model, engine::Engine& engine,
                        store::Store& store, CommitListener* listener, std::string_view key,
@@ -88,7 +110,7 @@ Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest& request, TurnObse
   if (!plan) co_return std::move(plan).error();
   if (plan->session_id.empty()) plan->session_id = base::new_hex_id(runtime_.random);
 
-  Running turn(request, std::move(*plan), model_, engine_);
+  Running turn(request, std::move(*plan), model_);
   turn.received = received;
   turn.received_ms = received_ms;
   observer.on_planned();
@@ -108,6 +130,9 @@ Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest& request, TurnObse
   asked.cancel = &cancel;
   auto stream = co_await engine_.generate(std::move(asked));
   if (!stream) co_return std::move(stream).error();
+  // Only now it is certain which engine samples.
+  turn.finds_stops = !turn.request.sampling.stop.empty() && !engine_.matches_stop_strings();
+  if (auto status = check_stops(turn); !status.ok()) co_return status.error();
   if (auto status = co_await sample(turn, **stream, observer); !status.ok())
     co_return std::move(status).error();
 
@@ -140,17 +165,18 @@ Task<Status> TurnRunner::sample(Running& turn, engine::TokenStream& stream,
       if (turn.first_token == base::MonoTime{}) turn.first_token = runtime_.clock().now();
       take(turn, **chunk, shown, events);
       // What comes behind a stop string that the engine does not know of is nobody's.
-      last = turn.finds_stops && turn.parser.ended() && !turn.stopped_by_id;
+      turn.cut = turn.finds_stops && turn.parser.ended() && !turn.stopped_by_id;
+      last = turn.cut;
       if (last) {
         if (auto status = stream.cut(); !status.ok()) co_return status;
       }
     }
     if (last) {
-      if (stream.end().finish.kind == EngineFinish::Kind::kAbort) {
+      if (!turn.cut && stream.end().finish.kind == EngineFinish::Kind::kAbort) {
         co_return error(ErrorKind::kEngine, "the engine aborted the generation (finish reason \"" +
                                                 stream.end().finish.raw + "\")");
       }
-      turn.parser.finish(engine_reason(stream.end().finish.kind), events);
+      turn.parser.finish(reason(turn, stream.end()), events);
     }
     give_call_ids(events);
     for (const auto& event : events) turn.folded.add(event);
@@ -248,8 +274,7 @@ Result<std::unique_ptr<Turn>> TurnRunner::conclude(Running& turn, const engine::
   node->row_size = plan.prompt_size + turn.completion.size();
   node->prompt = std::move(plan.rendered.ids);
   node->spans = std::move(plan.rendered.spans);
-  node->finish =
-      message::client_finish(engine_reason(end.finish.kind), turn.folded.complete_calls());
+  node->finish = message::client_finish(reason(turn, end), turn.folded.complete_calls());
   node->engine_finish = end.finish.raw;
   node->closed = !turn.completion.empty() && model_.renderer->closes(turn.completion.back());
   node->reasoning_open = model_.markers->reasoning_open_after(turn.reasoning_open, turn.completion);

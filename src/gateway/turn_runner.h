@@ -68,6 +68,8 @@ class TurnRunner {
             message::Events& events);
   void feed(Running& turn, std::span<const trajectory::TokenId> ids, message::Events& events);
   void give_call_ids(message::Events& events);
+  static message::FinishReason reason(const Running& turn, const engine::TokenEnd& end);
+  [[nodiscard]] base::Status check_stops(const Running& turn) const;
   static base::Status take_exact(Running& turn, std::span<const double> logprobs);
   base::Result<std::unique_ptr<trajectory::Turn>> conclude(Running& turn,
                                                            const engine::TokenEnd& end);

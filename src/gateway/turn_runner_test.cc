@@ -255,7 +255,12 @@ TEST(TurnRunner, stop_strings_that_the_engine_does_not_match_are_found_here_what
       steps.push_back(step(TokenIds(ids.begin() + static_cast<std::ptrdiff_t>(at),
                                     ids.begin() + static_cast<std::ptrdiff_t>(end))));
     }
-    scene.engine.scripts.push_back(script(std::move(steps)));
+    auto cut = script(std::move(steps));
+    cut.finish = {EngineFinish::Kind::kLength, "length", {}, {}};
+    // Whether the engine's own end came with the stop string.
+    const auto completes = encoded("fine, or not").size() - 1;
+    const bool at_end = completes / size == (ids.size() - 1) / size;
+    scene.engine.scripts.push_back(std::move(cut));
     auto request = hello();
     request.sampling.stop = {" not"};
     const auto turn = scene.turn(std::move(request)).value();
@@ -268,7 +273,7 @@ TEST(TurnRunner, stop_strings_that_the_engine_does_not_match_are_found_here_what
     EXPECT_TRUE(std::equal(turn->completion.begin(), turn->completion.end(), ids.begin()));
     EXPECT_EQ(turn->logprobs.size(), kept);
     EXPECT_LT(kept + turn->discarded.size(), kept + size) << "the rest of its chunk";
-    EXPECT_EQ(scene.engine.aborts, 1) << "the engine is told, in chunks of " << size;
+    EXPECT_EQ(scene.engine.aborts, at_end ? 0 : 1) << "the engine is told, in chunks of " << size;
   }
 }
 
@@ -291,6 +296,21 @@ TEST(TurnRunner, a_message_that_the_engine_parsed_stands_in_place_of_ours) {
   EXPECT_EQ(turn->answer.tool_calls[0].arguments, "{\"a\": 1}");
   EXPECT_EQ(turn->finish, FinishReason::kToolCalls);
   EXPECT_EQ(turn->engine_finish, "stop");
+}
+
+TEST(TurnRunner,
+     a_stop_string_that_is_a_token_of_the_grammar_is_refused_where_it_can_not_be_found) {
+  Scene scene;
+  scene.engine.matches_stops = false;
+  auto request = hello();
+  request.sampling.stop = {"fine", "x</think>"};
+  const auto error = failed(scene, std::move(request));
+  EXPECT_EQ(error.kind, ErrorKind::kUnsupported);
+  EXPECT_EQ(error.field, "stop[1]");
+  scene.engine.matches_stops = true;
+  request = hello();
+  request.sampling.stop = {"x</think>"};
+  EXPECT_TRUE(scene.turn(std::move(request)).ok()) << "engines that look for themselves find it";
 }
 
 TEST(TurnRunner, a_stop_id_in_front_of_a_stop_string_ends_the_turn_by_itself) {

@@ -1,6 +1,7 @@
 #include "chat/parsers/token_parser.h"
 
 #include <algorithm>
+#include <array>
 
 namespace verbatim::chat::parsers {
 namespace {
@@ -38,6 +39,15 @@ bool TokenMarkers::reasoning_open(std::span<const base::TokenId> prompt) const {
     if (*it == close->id || *it == turn->id) return false;
   }
   return false;
+}
+
+bool TokenMarkers::holds_marker(std::string_view text) const {
+  return std::any_of(by_id_.begin(), by_id_.end(), [&](const auto& entry) {
+    // One that ends the turn ends it by itself.
+    if (entry.second.role == Role::kTurnEnd) return false;
+    const std::string tag = tokenizer_.decode(std::array{entry.first});
+    return text.find(tag) != std::string_view::npos;
+  });
 }
 
 bool TokenMarkers::reasoning_open_after(bool open_before,

@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -30,6 +31,9 @@ class TokenMarkers {
   // reasoning? It ends at the first close tag; an open tag counts only in front of everything else.
   [[nodiscard]] bool reasoning_open_after(bool open_before,
                                           std::span<const base::TokenId> completion) const;
+
+  // Whether `text` holds a tag that is a token of its own: such text is never seen as text.
+  [[nodiscard]] bool holds_marker(std::string_view text) const;
 
   [[nodiscard]] const Grammar& grammar() const { return grammar_; }
   [[nodiscard]] const tokenizer::Tokenizer& tokenizer() const { return tokenizer_; }

@@ -180,9 +180,9 @@ Status AnswerReader::read_entry(const Value& item, std::uint64_t at) {
                      "one for each logprob that was shown" + std::string(kRemedy));
   }
   if (auto status = check_entry_id(item, at); !status.ok()) return status;
-  const auto written = member_in(item, "logprob");
-  const auto logprob = written ? logprob_of(*written) : std::nullopt;
-  if (!logprob) return malformed(entry(kEntries, at) + ".logprob", found(written), kALogprob);
+  const auto logprob =
+      sampled_logprob(member_in(item, "logprob"), entry(kEntries, at) + ".logprob");
+  if (!logprob.ok()) return logprob.error();
   logprobs_.push_back(*logprob);
   return read_top_logprobs(item, at);
 }

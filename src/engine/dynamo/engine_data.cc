@@ -79,8 +79,8 @@ Status AnswerReader::read_exact_logprobs(const Value& data) {
   exact.reserve(ids_.size());
   for (const auto& member : *list) {
     const auto i = exact.size();
-    const auto logprob = logprob_of(member.value);
-    if (!logprob) return malformed(entry(kLogprobs, i), found(member.value), kALogprob);
+    const auto logprob = sampled_logprob(member.value, entry(kLogprobs, i));
+    if (!logprob.ok()) return logprob.error();
     if (i < logprobs_.size() && !rounds_to(*logprob, logprobs_[i])) {
       return malformed(entry(kLogprobs, i), found(member.value),
                        "what rounds to the " + std::to_string(logprobs_[i]) + " shown before");

@@ -212,7 +212,9 @@ TEST(PoolChecks, what_is_demanded_of_a_request_is_what_every_serving_replica_dem
     auto checked = scene.pool->check({});
     EXPECT_EQ(checked.ok() ? "" : checked.error().field, "cache_salt");
     scene.engines[1]->down = true;
+    scene.engines[1]->refuses.reset();  // else it is not even asked
     for (int i = 0; i < 2; ++i) (void)co_await scene.turn("c" + std::to_string(i));
+    scene.engines[1]->refuses = base::invalid("cache_salt", "too old");
     checked = scene.pool->check({});
     EXPECT_TRUE(checked.ok()) << "one that is out demands nothing";
     EXPECT_EQ(scene.pool->kind(), "scripted");

@@ -104,10 +104,12 @@ Status Pool::check(const message::Sampling& sampling) const {
 Task<Result<std::unique_ptr<TokenStream>>> Pool::generate(TokenRequest request) {
   Tried tried;
   std::optional<base::Error> refusal;  // of one that was busy
+  std::optional<base::Error> demand;   // of one that can't do what is asked
   bool asked = false;
   for (;;) {
     Replica* replica = choose(request, tried, refusal ? Busy::kNever : Busy::kIfNoOther);
     if (replica == nullptr && refusal) co_return *refusal;
+    if (replica == nullptr && demand) co_return *demand;
     if (replica == nullptr) {
       if (std::exchange(asked, true)) co_return nobody();
       co_await ask_absent();
@@ -116,6 +118,11 @@ Task<Result<std::unique_ptr<TokenStream>>> Pool::generate(TokenRequest request) 
       continue;
     }
     tried.insert(replica->number);
+    // It may have come up, and been asked what it is, since check().
+    if (auto status = replica->engine->check(request.sampling); !status.ok()) {
+      demand = std::move(status).error();
+      continue;
+    }
     Place place(*replica);
     TokenRequest copy = request;
     auto stream = co_await replica->engine->generate(std::move(copy));

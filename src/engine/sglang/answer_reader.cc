@@ -78,12 +78,13 @@ Result<Value> AnswerReader::check_envelope(const Value& root) {
   return *meta;
 }
 
-Status AnswerReader::check_prompt(const Value& root, const Value& meta) const {
+Status AnswerReader::check_prompt(const Value& root, const Value& meta) {
   const auto count = meta.get("prompt_tokens");
   if (count && count_of(*count) != prompt_tokens_) {
     return malformed("meta_info.prompt_tokens", found(*count),
                      std::to_string(prompt_tokens_) + " (ids sent)");
   }
+  prompt_is_proved_ = prompt_is_proved_ || count;
   const auto echoed = root.get("prompt_token_ids");
   if (!echoed) return {};
   if (!echoed->is_array() || echoed->size() != prompt_tokens_) {
@@ -103,6 +104,7 @@ Status AnswerReader::check_prompt(const Value& root, const Value& meta) const {
       ++i;
     }
   }
+  prompt_is_proved_ = true;
   return {};
 }
 
@@ -187,13 +189,17 @@ Result<TokenEnd> AnswerReader::finish() {
 }
 
 Result<TokenEnd> AnswerReader::cut() {
-  // Every event names the length of the prompt, so an answer with ids has proved it.
+  if (!prompt_is_proved_) {
+    return malformed("meta_info.prompt_tokens", "none before the cut",
+                     std::to_string(prompt_tokens_) + " (ids sent)");
+  }
   return end_so_far();
 }
 
 TokenEnd AnswerReader::end_so_far() {
   TokenEnd end;
   end.prompt_tokens = prompt_tokens_;
+  end.prompt_is_proved = prompt_is_proved_;
   end.completion_tokens = ids_.size();
   end.cached_tokens = state_.cached_tokens;
   end.weight_versions = std::move(state_.weights);

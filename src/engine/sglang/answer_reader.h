@@ -74,7 +74,7 @@ class AnswerReader final : public engine::AnswerReader {
   base::Result<json::Value> check_envelope(const json::Value& root);
   base::Status read_meta(const json::Value& meta, const Counts& counts);
   base::Result<Counts> read_counts(const json::Value& meta) const;
-  base::Status check_prompt(const json::Value& root, const json::Value& meta) const;
+  base::Status check_prompt(const json::Value& root, const json::Value& meta);
 
   base::Status read_lists(const Lists& lists, const Counts& counts, const Cuts& cuts,
                           TokenChunk& chunk);
@@ -95,6 +95,7 @@ class AnswerReader final : public engine::AnswerReader {
 
   Sent sent_;
   std::uint64_t prompt_tokens_ = 0;
+  bool prompt_is_proved_ = false;
   TokenIds ids_;
   std::vector<double> logprobs_;
   State state_;

@@ -46,7 +46,7 @@ void append_scheduling(std::string& body, const Sampling& sampling) {
 
 // What this side says in place of the client.
 bool is_forced(std::string_view name) {
-  static constexpr std::array<std::string_view, 18> kForced = {"model",
+  static constexpr std::array<std::string_view, 17> kForced = {"model",
                                                                "stream",
                                                                "stream_options",
                                                                "logprobs",
@@ -60,7 +60,6 @@ bool is_forced(std::string_view name) {
                                                                "cache_salt",
                                                                "return_meta_info",
                                                                "return_prompt_token_ids",
-                                                               "return_token_ids",
                                                                "no_stop_trim",
                                                                "n",
                                                                "extra_key"};

@@ -1,5 +1,6 @@
 #include "engine/vllm/answer_reader.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -69,9 +70,11 @@ Result<TokenChunk> AnswerReader::feed(std::string_view data) {
       return std::move(status).error();
   }
   if (const auto prompt = member_in(root, kPrompt)) {
-    if (auto status = check_prompt(*prompt); !status.ok()) return std::move(status).error();
+    auto status = check_prompt(*prompt, kPrompt);
+    if (!status.ok()) return std::move(status).error();
   }
   ids_ += chunk.ids.size();
+  if (!chunk.ids.empty()) last_id_ = chunk.ids.back();
   if (const auto usage = member_in(root, "usage")) {
     if (auto status = read_usage(*usage); !status.ok()) return std::move(status).error();
   }
@@ -97,7 +100,8 @@ Status AnswerReader::read_choice(const Value& choice, TokenChunk& chunk) {
     return malformed("choices[0].index", found(index), "0, for one choice was asked for");
   if (auto status = read_ids(choice, chunk); !status.ok()) return status;
   if (const auto prompt = member_in(choice, kPrompt)) {
-    if (auto status = check_prompt(*prompt); !status.ok()) return status;
+    auto status = check_prompt(*prompt, "choices[0].prompt_token_ids");
+    if (!status.ok()) return status;
   }
   auto weights = read_weight_versions(choice, "choices[0].weight_versions");
   if (!weights.ok()) return std::move(weights).error();
@@ -109,7 +113,13 @@ Status AnswerReader::read_ids(const Value& choice, TokenChunk& chunk) {
   const auto list = member_in(choice, "token_ids");
   if (!list || !list->is_array())
     return malformed(kIds, found(list), "an array of the sampled token ids");
-  if (list->empty()) return {};
+  const auto logprobs = member_in(choice, "logprobs");
+  if (list->empty()) {
+    const auto content = logprobs ? member_in(*logprobs, "content") : std::nullopt;
+    if (!content || !content->is_array() || content->empty()) return {};
+    return malformed(kIds, "no ids",
+                     "one for each of the " + std::to_string(content->size()) + " logprobs");
+  }
   if (finish_) {
     return malformed(kIds, found(list), "nothing behind finish_reason \"" + finish_->raw + "\"");
   }
@@ -123,7 +133,6 @@ Status AnswerReader::read_ids(const Value& choice, TokenChunk& chunk) {
     return malformed(kIds, std::to_string(ids_ + chunk.ids.size()) + " ids",
                      "at most max_tokens " + std::to_string(sent_.max_new_tokens));
   }
-  const auto logprobs = member_in(choice, "logprobs");
   if (!logprobs)
     return malformed("choices[0].logprobs", "nothing", "a logprob for each sampled token id");
   return route_ == Route::kGenerate
@@ -155,6 +164,7 @@ Status AnswerReader::read_usage(const Value& usage) {
   auto status = check_count(usage, "prompt_tokens", prompt_tokens_,
                             " ids as sent; the server read another prompt");
   if (!status.ok()) return status;
+  prompt_is_proved_ = true;
   status = check_count(usage, "completion_tokens", ids_, " token ids");
   if (!status.ok()) return status;
   const auto details = member_in(usage, "prompt_tokens_details");
@@ -165,32 +175,51 @@ Status AnswerReader::read_usage(const Value& usage) {
   return malformed("usage.prompt_tokens_details.cached_tokens", found(cached), "a count");
 }
 
-Status AnswerReader::check_prompt(const Value& ids) const {
+Status AnswerReader::check_prompt(const Value& ids, std::string_view field) {
   if (!ids.is_array() || ids.size() != prompt_tokens_)
-    return malformed(kPrompt, found(ids), std::to_string(prompt_tokens_) + " ids as sent");
+    return malformed(field, found(ids), std::to_string(prompt_tokens_) + " ids as sent");
   auto said = ids.begin();
   std::uint64_t at = 0;
   for (const auto& piece : sent_.prompt) {
     for (const TokenId id : piece) {
       const Value value = (*said).value;
       if (!is_id(value, id))
-        return malformed(entry(kPrompt, at), found(value), std::to_string(id) + " as sent");
+        return malformed(entry(field, at), found(value), std::to_string(id) + " as sent");
       ++said;
       ++at;
     }
   }
+  prompt_is_proved_ = true;
   return {};
 }
 
 Result<TokenEnd> AnswerReader::finish() {
   if (!finish_) return malformed(kFinish, "none at the end of the answer", "stop or length");
+  if (finish_->matched_id && finish_->matched_id != last_id_) {
+    return malformed(kStop, std::to_string(*finish_->matched_id),
+                     last_id_ ? std::to_string(*last_id_) + " (the last id)" : "a sampled id");
+  }
+  // Asked for by return_token_ids, and by include_usage.
+  if (route_ == Route::kCompletions && !prompt_is_proved_)
+    return malformed("usage.prompt_tokens", "nothing", std::to_string(prompt_tokens_) + " as sent");
+  if (!weights_.empty() && weights_.back().begin >= std::max<std::uint64_t>(ids_, 1)) {
+    return malformed("choices[0].weight_versions", "start " + std::to_string(weights_.back().begin),
+                     "a start below the " + std::to_string(ids_) + " token ids");
+  }
   TokenEnd end = end_so_far();
   end.finish = std::move(*finish_);
   return end;
 }
 
+Result<TokenEnd> AnswerReader::cut() {
+  if (!prompt_is_proved_)
+    return malformed("usage.prompt_tokens", "none before the cut", "the count of the ids sent");
+  return end_so_far();
+}
+
 TokenEnd AnswerReader::end_so_far() {
   TokenEnd end;
+  end.prompt_is_proved = prompt_is_proved_;
   end.prompt_tokens = prompt_tokens_;
   end.completion_tokens = ids_;
   end.cached_tokens = cached_tokens_;

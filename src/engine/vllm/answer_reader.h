@@ -31,7 +31,7 @@ class AnswerReader final : public engine::AnswerReader {
 
   base::Result<TokenChunk> feed(std::string_view data) override;
   base::Result<TokenEnd> finish() override;
-  base::Result<TokenEnd> cut() override { return end_so_far(); }
+  base::Result<TokenEnd> cut() override;
   [[nodiscard]] bool engine_is_done() const override { return engine_is_done_; }
 
  private:
@@ -40,12 +40,14 @@ class AnswerReader final : public engine::AnswerReader {
   base::Status read_ids(const json::Value& choice, TokenChunk& chunk);
   base::Status read_finish(const json::Value& choice);
   base::Status read_usage(const json::Value& usage);
-  base::Status check_prompt(const json::Value& ids) const;
+  base::Status check_prompt(const json::Value& ids, std::string_view field);
   TokenEnd end_so_far();
 
   const Route route_;
   const Sent sent_;
   std::uint64_t prompt_tokens_ = 0;
+  bool prompt_is_proved_ = false;
+  std::optional<TokenId> last_id_;
   std::uint64_t ids_ = 0;  // read so far
   std::optional<EngineFinish> finish_;
   std::optional<std::uint64_t> cached_tokens_;

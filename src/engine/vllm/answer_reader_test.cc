@@ -227,6 +227,7 @@ std::vector<Bad> bad_answers() {
       {"no index", {spoiled("\"index\":0,", "")}, "choices[0].index: found nothing"},
       {"missing ids", {spoiled(ids + ",", "")}, "choices[0].token_ids: found nothing"},
       {"null ids", {spoiled(ids, "\"token_ids\":null")}, "choices[0].token_ids: found nothing"},
+      {"no ids beside logprobs", {spoiled(ids, "\"token_ids\":[]")}, "token_ids: found no ids"},
       {"ids short", {spoiled(ids, "\"token_ids\":[7]")}, "content: found an array of 2"},
       {"ids long", {spoiled(ids, "\"token_ids\":[7,8,9]")}, "content: found an array of 2"},
       {"ids swapped", {spoiled(ids, "\"token_ids\":[8,7]")}, "content[0]: found 7, expected 8"},
@@ -244,7 +245,7 @@ std::vector<Bad> bad_answers() {
        "content[0].logprob: found -1e400"},
       {"stand-in logprob",
        {spoiled(content, "\"token_id\":7,\"logprob\":-9999.0,")},
-       "stands for one that vLLM does not have"},
+       "stands for one that the engine does not have"},
       {"positive logprob",
        {spoiled(content, "\"token_id\":7,\"logprob\":0.5,")},
        "content[0].logprob: found 0.5"},
@@ -275,6 +276,17 @@ std::vector<Bad> bad_answers() {
       {"another prompt",
        {spoiled("\"request_id\":\"r\"", "\"prompt_token_ids\":[5,6,8]")},
        "prompt_token_ids[2]: found 8, expected 7 as sent"},
+      {"a stop that is not the last id",
+       {spoiled("\"stop_reason\":null", "\"stop_reason\":7")},
+       "stop_reason: found 7, expected 8 (the last id)"},
+      {"weights from behind the end",
+       {spoiled("\"stop_reason\":null",
+                "\"stop_reason\":null,\"weight_versions\":[{\"version\":\"a\",\"start\":2}]")},
+       "weight_versions: found start 2"},
+      {"parallel: nothing said of the prompt",
+       {spoiled("x", "x", Shape::kParallel)},
+       "usage.prompt_tokens: found nothing",
+       Route::kCompletions},
       {"parallel: missing logprob",
        {spoiled("\"token_logprobs\":[-1,", "\"token_logprobs\":[", Shape::kParallel)},
        "token_logprobs: found an array of 1",
@@ -298,11 +310,23 @@ std::vector<Bad> bad_answers() {
 
 TEST(VllmAnswer, a_bad_answer_is_an_error_that_names_the_field) {
   // "x" is in every event: spoiled() then changes nothing.
-  for (auto bad : bad_answers()) {
+  for (const auto& bad : bad_answers()) {
     SCOPED_TRACE(bad.what);
     const Read got = read(bad.route, bad.objects);
     EXPECT_NE(got.error.find(bad.error), std::string::npos) << got.error;
   }
+}
+
+TEST(VllmAnswer, whether_the_prompt_is_proved_is_said) {
+  const std::string end = event({{7, 8}, {-1, -2}}, 0, 2, Shape::kIntegers, "\"stop\"");
+  EXPECT_FALSE(read(Route::kGenerate, {end}).end.prompt_is_proved) << "releases before 0.27";
+  EXPECT_TRUE(read(Route::kGenerate, {end, usage(3, 2)}).end.prompt_is_proved);
+  AnswerReader unproved(Route::kGenerate, sent());
+  ASSERT_TRUE(unproved.feed(end).ok());
+  EXPECT_FALSE(unproved.cut().ok());
+  AnswerReader proved(Route::kGenerate, sent());
+  ASSERT_TRUE(proved.feed(end).ok() && proved.feed(usage(3, 2)).ok());
+  EXPECT_EQ(proved.cut()->completion_tokens, 2U);
 }
 
 TEST(VllmAnswer, more_ids_than_were_asked_for_are_an_error) {

@@ -1,10 +1,12 @@
 #include "engine/vllm/derender_engine.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "engine/fields.h"
 #include "engine/request_fields.h"
+#include "engine/tiny_request.h"
 #include "engine/vllm/answer_reader.h"
 #include "engine/vllm/derender_wire.h"
 
@@ -35,11 +37,22 @@ class FinishedStream final : public TokenStream {
   TokenEnd end_;
 };
 
-// The text of a client ends in front of its stop string, which the server's parser leaves in.
-void cut_at_stops(std::string& text, const std::vector<std::string>& stops) {
+bool cut_text(std::string& text, const std::vector<std::string>& stops) {
   std::size_t end = text.size();
   for (const auto& stop : stops) end = std::min(end, text.find(stop));
+  const bool cuts = end < text.size();
   text.resize(end);
+  return cuts;
+}
+
+// What a client sees ends in front of its stop string, which the server's parser leaves in.
+void cut_at_stops(message::Message& message, const std::vector<std::string>& stops) {
+  if (message.reasoning && cut_text(*message.reasoning, stops)) {
+    message.text.clear();
+    message.tool_calls.clear();
+  } else if (cut_text(message.text, stops)) {
+    message.tool_calls.clear();
+  }
 }
 
 // Nothing of it may look as if the request could be sent again: its ids are sampled already.
@@ -93,8 +106,7 @@ Task<Result<json::Document>> DerenderEngine::call(std::string_view path, std::st
 
 Task<Result<std::unique_ptr<TokenStream>>> DerenderEngine::generate(TokenRequest request) {
   if (auto status = check_request(request); !status.ok()) co_return std::move(status).error();
-  // The shortest chat that there is, where only tokens were asked for.
-  auto chat = json::Document::parse(std::string(request.chat));
+  auto chat = json::Document::parse(std::string(request.chat), {.max_bytes = SIZE_MAX});
   if (!chat.ok() || !chat->root().is_object()) {
     co_return base::error(ErrorKind::kUnsupported,
                           "mode derender drives chat requests only: this one has none");
@@ -106,7 +118,9 @@ Task<Result<std::unique_ptr<TokenStream>>> DerenderEngine::generate(TokenRequest
 
   auto rendered = co_await call(kRenderPath, *rendering, request);
   if (!rendered.ok()) co_return std::move(rendered).error();
-  auto asked = generate_body(rendered->root(), request, model);
+  const auto stops = resolved_stops(rendered->root(), request);
+  if (!stops.ok()) co_return stops.error();
+  auto asked = generate_body(rendered->root(), request, *stops, model);
   if (!asked.ok()) co_return std::move(asked).error();
   auto sampled = co_await call(path(Route::kGenerate), *asked, request);
   if (!sampled.ok()) {
@@ -130,19 +144,24 @@ Task<Result<std::unique_ptr<TokenStream>>> DerenderEngine::generate(TokenRequest
 
   message::Message message;
   message.role = message::Role::kAssistant;
-  const auto ids = without_stop(chunk->ids, stop_ids(request));
+  const auto ids = without_stop(chunk->ids, *stops);
   if (!ids.empty()) {
     const std::string body = derender_body(request, *rendering, ids, end->finish, model);
     auto read = co_await call(kDerenderPath, body, request);
     if (!read.ok()) co_return behind_sampling(std::move(read).error());
     auto parsed = read_message(read->root());
-    if (!parsed.ok()) co_return std::move(parsed).error();
+    if (!parsed.ok()) co_return behind_sampling(std::move(parsed).error());
     message = std::move(*parsed);
-    cut_at_stops(message.text, request.sampling.stop);
+    cut_at_stops(message, request.sampling.stop);
   }
   chunk->parsed = std::move(message);
   co_return std::unique_ptr<TokenStream>(
       std::make_unique<FinishedStream>(std::move(*chunk), std::move(*end)));
+}
+
+Task<Status> DerenderEngine::ready(base::MonoTime deadline) {
+  auto status = co_await sample_one(*this, peer_.runtime(), deadline, std::string(tokens_.model()));
+  co_return std::move(status);
 }
 
 Task<void> DerenderEngine::stop() {

@@ -27,9 +27,8 @@ class DerenderEngine final : public Engine {
   base::Task<base::Result<Probe>> probe(base::MonoTime deadline) override {
     return tokens_.probe(deadline);
   }
-  base::Task<base::Status> ready(base::MonoTime deadline) override {
-    return tokens_.ready(deadline);
-  }
+  // By all three calls.
+  base::Task<base::Status> ready(base::MonoTime deadline) override;
   base::Task<void> stop() override;
 
  private:

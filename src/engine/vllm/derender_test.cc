@@ -71,6 +71,7 @@ struct Scene {
     r.chat = chat;
     r.sampling.priority = 3;
     r.sampling.cache_salt = "s";
+    r.sampling.stop = stops;
     return r;
   }
   // The one chunk, with its end.
@@ -105,6 +106,7 @@ struct Scene {
   base::sim::SimWorld world{5};
   Options options;
   std::string chat = kChat;
+  std::vector<std::string> stops;
   std::map<std::string_view, Page> pages;
   std::vector<std::pair<std::string, std::string>> seen;
   std::optional<net::HttpServer> server;
@@ -158,6 +160,35 @@ TEST(Derender, the_parser_does_not_see_the_stop_id_which_it_would_give_out_as_te
   EXPECT_TRUE(sent.root().find("chat_request")->find("tools"));
 }
 
+TEST(Derender, a_stop_id_that_only_render_knows_is_not_shown_either) {
+  Scene scene;
+  scene.pages[path(Route::kGenerate)].body =
+      R"({"choices":[{"index":0,"finish_reason":"stop","token_ids":[7,55],"logprobs":{"content":[)"
+      R"({"token_id":7,"logprob":-1},{"token_id":55,"logprob":-3}]}}]})";
+  ASSERT_TRUE(scene.turn().ok());
+  const auto sent = scene.body_at(kDerenderPath);
+  const auto choice = (*sent.root().find("generate_response")->find("choices")->begin()).value;
+  EXPECT_EQ(choice.find("token_ids")->raw(), "[7]");
+}
+
+TEST(Derender, what_is_shown_ends_in_front_of_a_stop_string_wherever_it_stands) {
+  Scene scene;
+  scene.stops = {"END"};
+  scene.pages[kDerenderPath].body =
+      R"({"choices":[{"message":{"content":"a END b","reasoning":"so","tool_calls":)"
+      R"([{"function":{"name":"f","arguments":"{}"}}]}}]})";
+  auto shown = *scene.turn()->first.parsed;
+  EXPECT_EQ(shown.text, "a ");
+  EXPECT_TRUE(shown.tool_calls.empty());
+  Scene early;
+  early.stops = {"END"};
+  early.pages[kDerenderPath].body =
+      R"({"choices":[{"message":{"content":"b","reasoning":"so END it"}}]})";
+  shown = *early.turn()->first.parsed;
+  EXPECT_EQ(shown.reasoning, "so ");
+  EXPECT_EQ(shown.text, "");
+}
+
 TEST(Derender, an_answer_of_nothing_but_a_stop_is_an_empty_message_and_needs_no_parser) {
   Scene scene;
   scene.pages[path(Route::kGenerate)].body =
@@ -197,13 +228,20 @@ TEST(Derender, an_answer_that_can_not_be_trusted_is_an_error_that_names_the_fiel
       {kDerenderPath, "{}", "choices: found nothing"},
       {kDerenderPath, R"({"choices":[{"message":{"content":7}}]})", "content: found 7"},
       {kDerenderPath, R"({"choices":[{"message":{"tool_calls":[{}]}}]})", "tool_calls[0]"},
-      {kDerenderPath, R"({"error":{"message":"no parser"}})", "no parser"}};
+      {kDerenderPath,
+       R"({"choices":[{"message":{"tool_calls":[{"function":{"name":"","arguments":"{}"}}]}}]})",
+       "tool_calls[0]"},
+      {kDerenderPath, R"({"error":{"message":"no parser"}})", "no parser"},
+      {kDerenderPath, R"({"error":{"message":"Too many requests","code":429}})", "Too many"}};
   for (const auto& [where, body, error] : bad) {
     Scene scene;
     scene.pages[where].body = body;
     const auto turn = scene.turn();
     ASSERT_FALSE(turn.ok()) << where << " " << body;
     EXPECT_NE(turn.error().message.find(error), std::string::npos) << turn.error().message;
+    if (where == kDerenderPath) {
+      EXPECT_EQ(turn.error().code, "sampled_already") << "never to be sent to another replica";
+    }
   }
 }
 

@@ -70,8 +70,26 @@ RenderSkew skew_of(const Value& rendered, const TokenRequest& request) {
   return skew;
 }
 
+Result<std::vector<TokenId>> resolved_stops(const Value& rendered, const TokenRequest& request) {
+  constexpr const char* kField = "sampling_params.stop_token_ids";
+  std::vector<TokenId> stops = stop_ids(request);
+  const auto sampling = member_in(rendered, "sampling_params");
+  const auto list = sampling ? member_in(*sampling, "stop_token_ids") : std::nullopt;
+  if (!list) return stops;
+  constexpr std::size_t kMost = 1024;
+  if (!list->is_array() || list->size() > kMost)
+    return malformed(kField, found(*list), "at most " + std::to_string(kMost) + " token ids");
+  for (const auto& stop : *list) {
+    const auto id = count_of(stop.value);
+    if (!id || *id > UINT32_MAX) return malformed(kField, found(stop.value), "a token id");
+    const auto known = static_cast<TokenId>(*id);
+    if (std::find(stops.begin(), stops.end(), known) == stops.end()) stops.push_back(known);
+  }
+  return stops;
+}
+
 Result<std::string> generate_body(const Value& rendered, const TokenRequest& request,
-                                  std::string_view model) {
+                                  const std::vector<TokenId>& stops, std::string_view model) {
   static constexpr std::array<std::string_view, 4> kOurs = {"max_tokens", "output_kind",
                                                             "stop_token_ids", "logprobs"};
   static constexpr std::array<std::string_view, 4> kCarried = {
@@ -95,18 +113,9 @@ Result<std::string> generate_body(const Value& rendered, const TokenRequest& req
   body += "],\"sampling_params\":";
   json::Writer w;
   w.begin_object();
-  std::vector<TokenId> stops = stop_ids(request);
   for (const auto& member : *sampling) {
     const std::string name = member.name();
     if (!is_one_of(name, kOurs)) w.key(name).raw(member.value.raw());
-    if (name != "stop_token_ids" || !member.value.is_array()) continue;
-    for (const auto& stop : member.value) {
-      const auto id = count_of(stop.value);
-      if (!id || *id > UINT32_MAX)
-        return malformed("sampling_params.stop_token_ids", found(stop.value), "token ids");
-      const auto known = static_cast<TokenId>(*id);
-      if (std::find(stops.begin(), stops.end(), known) == stops.end()) stops.push_back(known);
-    }
   }
   w.field("max_tokens", request.max_new_tokens).field("output_kind", kFinalOnly);
   w.field("logprobs", std::uint64_t{request.sampling.logprobs ? request.sampling.top_logprobs : 0});

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "engine/engine.h"
@@ -26,10 +27,14 @@ base::Result<std::string> render_body(const json::Value& chat, std::string_view 
 // How far the server's own prompt agrees with ours: drift that this way of driving avoids.
 RenderSkew skew_of(const json::Value& rendered, const TokenRequest& request);
 
-// The body of generate: what render resolved, with our ids. Errors (kEngine, kUnsupported): an
-// answer of render that can't be used.
+// The stop ids of the request and those that render resolved, each once.
+base::Result<std::vector<TokenId>> resolved_stops(const json::Value& rendered,
+                                                  const TokenRequest& request);
+
+// The body of generate: what render resolved, with our ids and `stops`. Errors (kEngine,
+// kUnsupported): an answer of render that can't be used.
 base::Result<std::string> generate_body(const json::Value& rendered, const TokenRequest& request,
-                                        std::string_view model);
+                                        const std::vector<TokenId>& stops, std::string_view model);
 
 // The body of derender. `ids` are those that it is to see: without the stop id at the end, which it
 // would give out as text.

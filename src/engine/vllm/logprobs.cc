@@ -19,15 +19,14 @@ constexpr const char* kTokens = "choices[0].logprobs.tokens";
 constexpr const char* kTokenLogprobs = "choices[0].logprobs.token_logprobs";
 constexpr const char* kTops = "choices[0].logprobs.top_logprobs";
 constexpr std::string_view kPrefix = "token_id:";
-// What vLLM writes in place of a logprob that it does not have, and of minus infinity.
-constexpr double kStandIn = -9999;
 
 std::optional<TokenId> id_in(std::string_view text, std::uint64_t vocab_size) {
   if (!text.starts_with(kPrefix)) return std::nullopt;
   text.remove_prefix(kPrefix.size());
   std::uint64_t id = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (error != std::errc() || end != text.data() + text.size() || id >= vocab_size)
+  if (error != std::errc() || end != text.data() + text.size() || id >= vocab_size ||
+      id > UINT32_MAX)
     return std::nullopt;
   return static_cast<TokenId>(id);
 }
@@ -36,20 +35,12 @@ std::optional<TokenId> id_in(std::string_view text, std::uint64_t vocab_size) {
 std::optional<TokenId> id_of(const Value& item, std::uint64_t vocab_size) {
   if (const auto id = member_in(item, "token_id")) {
     const auto number = count_of(*id);
-    return number && *number < vocab_size ? std::optional(static_cast<TokenId>(*number))
-                                          : std::nullopt;
+    return number && *number < vocab_size && *number <= UINT32_MAX
+               ? std::optional(static_cast<TokenId>(*number))
+               : std::nullopt;
   }
   const auto token = member_in(item, "token");
   return token && token->is_string() ? id_in(token->string(), vocab_size) : std::nullopt;
-}
-
-Result<double> sampled_logprob(const std::optional<Value>& value, const std::string& field) {
-  const auto logprob = value ? logprob_of(*value) : std::nullopt;
-  if (!logprob) return malformed(field, found(value), kALogprob);
-  if (*logprob <= kStandIn) {
-    return malformed(field, found(value) + " (stands for one that vLLM does not have)", kALogprob);
-  }
-  return *logprob;
 }
 
 Status check_size(const std::optional<Value>& list, const char* field, std::size_t size) {

@@ -93,6 +93,8 @@ class FakeStream final : public TokenStream {
   [[nodiscard]] const engine::TokenEnd& end() const override { return end_; }
   void abort() override { stop("aborted"); }
   Status cut() override {
+    over_ = over_ || at_ == script_.steps.size();  // the end came with the last chunk
+    if (over_) return {};
     stop("cut");
     end_.finish = {engine::EngineFinish::Kind::kStop, "", {}, {}};
     end_.exact_logprobs.reset();

@@ -1,6 +1,8 @@
 #include "sim/sglang/answer.h"
 
+#include "chat/parsers/token_parser.h"
 #include "json/writer.h"
+#include "message/fold.h"
 #include "sim/sampler.h"
 
 namespace verbatim::sim::sglang {
@@ -124,6 +126,50 @@ HttpReply GenerateAnswer::refusal(int status, std::string_view message) const {
 
 std::string GenerateAnswer::error_event(int, std::string_view message) const {
   return sse(error_json(message));
+}
+
+HttpReply ChatAnswer::whole(const Part& part) const {
+  const auto* grammar = chat::parsers::grammar_named("hermes");
+  const chat::parsers::TokenMarkers markers(tokenizer_, *grammar, call().limits.stop_ids);
+  chat::parsers::TokenParser parser(
+      markers, {.reasoning_open = markers.reasoning_open(call().prompt), .tools = true},
+      call().limits.stop_strings);
+  message::Events events;
+  parser.feed(std::span(spelling_.plain_ids).subspan(part.from, part.to - part.from), events);
+  const bool cut = part.finish != nullptr && part.finish->type == "length";
+  const auto finish =
+      parser.finish(cut ? message::FinishReason::kLength : message::FinishReason::kStop, events);
+  const auto message = message::fold(events).to_message();
+
+  json::Writer w;
+  w.begin_object().field("id", call().rid).field("object", "chat.completion");
+  w.field("created", 1).field("model", "default").key("choices").begin_array().begin_object();
+  w.field("index", 0).key("message").begin_object().field("role", "assistant");
+  w.field("content", message.text).key("reasoning_content");
+  message.reasoning ? w.string(*message.reasoning) : w.null();
+  w.key("tool_calls");
+  if (message.tool_calls.empty()) {
+    w.null();
+  } else {
+    w.begin_array();
+    std::uint64_t index = 0;
+    for (const auto& each : message.tool_calls) {
+      w.begin_object().field("id", "call_" + call().rid).field("index", index++);
+      w.field("type", "function").key("function").begin_object().field("name", each.name);
+      w.field("arguments", each.arguments).end_object().end_object();
+    }
+    w.end_array();
+  }
+  w.end_object().key("logprobs").null().key("finish_reason");
+  part.finish != nullptr&& part.finish->type == "abort" ? w.string("abort")
+                                                        : w.string(message::name(finish));
+  w.key("matched_stop").null();
+  std::string out = w.take();
+  if (call().echoes_prompt) out += ",\"prompt_token_ids\":[" + joined(call().prompt) + "]";
+  append_meta(out, part);
+  out += "}],\"usage\":{\"prompt_tokens\":" + std::to_string(spelling_.prompt_tokens) +
+         ",\"completion_tokens\":" + std::to_string(part.to) + "}}";
+  return {200, {}, std::move(out)};
 }
 
 }  // namespace verbatim::sim::sglang

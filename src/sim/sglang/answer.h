@@ -2,9 +2,11 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "sim/answer.h"
 #include "sim/streaming.h"
+#include "tokenizer/tokenizer.h"
 
 namespace verbatim::sim::sglang {
 
@@ -12,7 +14,7 @@ namespace verbatim::sim::sglang {
 std::string error_json(std::string_view message);
 
 // The answer to POST /generate (SGLang 0.5.16).
-class GenerateAnswer final : public Answer {
+class GenerateAnswer : public Answer {
  public:
   // What stays the same in all its events.
   struct Setup {
@@ -28,14 +30,34 @@ class GenerateAnswer final : public Answer {
   [[nodiscard]] HttpReply refusal(int status, std::string_view message) const override;
   [[nodiscard]] std::string error_event(int status, std::string_view message) const override;
 
+ protected:
+  // ,"meta_info":{...}
+  void append_meta(std::string& out, const Part& part) const;
+  [[nodiscard]] const GenerateCall& call() const { return call_; }
+
  private:
   [[nodiscard]] std::string body(const Part& part) const;
   void append_logprobs(std::string& out, std::size_t from, std::size_t to, bool last) const;
   void append_top_logprobs(std::string& out, std::size_t from, std::size_t to) const;
-  void append_meta(std::string& out, const Part& part) const;
 
   const GenerateCall& call_;
   Setup setup_;
+};
+
+// The answer to POST /v1/chat/completions with input_ids (since SGLang 0.5.13,
+// sgl-project/sglang#23751): the message as its parsers read it (here always hermes and <think>),
+// the ids in meta_info.
+class ChatAnswer final : public GenerateAnswer {
+ public:
+  // `tokenizer` outlives it.
+  ChatAnswer(Spelling spelling, const GenerateCall& call, Setup setup,
+             const tokenizer::Tokenizer& tokenizer)
+      : GenerateAnswer(std::move(spelling), call, setup), tokenizer_(tokenizer) {}
+
+  [[nodiscard]] HttpReply whole(const Part& part) const override;
+
+ private:
+  const tokenizer::Tokenizer& tokenizer_;
 };
 
 }  // namespace verbatim::sim::sglang

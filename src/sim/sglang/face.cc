@@ -20,6 +20,7 @@ class SglangFace final : public Face {
                     base::CancelSignal& gone) override {
     const bool post = request.method == "POST" || request.method == "PUT";
     if (post && request.path == "/generate") return handle_generate(request, answer, gone);
+    if (post && request.path == "/v1/chat/completions") return handle_chat(request, answer, gone);
     if (post && request.path == "/abort_request") return handle_abort(request, answer);
     if (post && request.path == "/update_weight_version") return handle_weights(request, answer);
     return handle_get(request, answer);
@@ -28,6 +29,8 @@ class SglangFace final : public Face {
  private:
   Task<void> handle_generate(const net::Request& request, net::Responder& answer,
                              base::CancelSignal& gone);
+  Task<void> handle_chat(const net::Request& request, net::Responder& answer,
+                         base::CancelSignal& gone);
   Task<void> handle_abort(const net::Request& request, net::Responder& answer);
   Task<void> handle_weights(const net::Request& request, net::Responder& answer);
   Task<void> handle_get(const net::Request& request, net::Responder& answer);
@@ -69,6 +72,24 @@ Task<void> SglangFace::handle_generate(const net::Request& request, net::Respond
   const Plan plan = engine_.plan(*call);
   GenerateAnswer content(Spelling(*options.tokenizer, *call, plan.done, options.vocab_size), *call,
                          {options.streaming, options.seed});
+  co_await engine_.answer(*call, plan, content, answer, gone);
+}
+
+Task<void> SglangFace::handle_chat(const net::Request& request, net::Responder& answer,
+                                   base::CancelSignal& gone) {
+  ++engine_.stats.requests;
+  const auto& options = engine_.options;
+  const auto call = read_chat(request.body, options.vocab_size);
+  const std::string refusal = call.ok() ? why_refused(*call) : call.error().message;
+  if (!refusal.empty()) {
+    ++engine_.stats.refused;
+    const std::string body = error_json(refusal);
+    (void)co_await answer.send(400, kJson, body);
+    co_return;
+  }
+  const Plan plan = engine_.plan(*call);
+  ChatAnswer content(Spelling(*options.tokenizer, *call, plan.done, options.vocab_size), *call,
+                     {Streaming::kCumulative, options.seed}, *options.tokenizer);
   co_await engine_.answer(*call, plan, content, answer, gone);
 }
 

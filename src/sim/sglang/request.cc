@@ -193,6 +193,43 @@ Result<GenerateCall> read_generate(std::string_view body, std::uint64_t vocab_si
   return call;
 }
 
+Result<GenerateCall> read_chat(std::string_view body, std::uint64_t vocab_size) {
+  auto document = parse_object(body);
+  if (!document.ok()) return std::move(document).error();
+  const Value root = document->root();
+  GenerateCall call;
+  if (const auto rid = root.get("rid"); rid && rid->is_string()) call.rid = rid->string();
+  const auto messages = root.get("messages");
+  if (!messages || !messages->is_array() || messages->empty())
+    return refused("messages", "expected at least one message");
+  if (auto status = read_ids(root.get("input_ids"), "input_ids", vocab_size, call.prompt);
+      !status.ok())
+    return std::move(status).error();
+  if (call.prompt.empty()) return refused("input_ids", "only chat by ids is simulated");
+  for (const auto& [key, into] :
+       {std::pair("stream", &call.stream), std::pair("logprobs", &call.logprobs),
+        std::pair("return_prompt_token_ids", &call.echoes_prompt)}) {
+    const auto value = flag(root, key, false);
+    if (!value.ok()) return value.error();
+    *into = *value;
+  }
+  if (call.stream) return refused("stream", "not together with what was asked for");
+  const auto tops = count(root, "top_logprobs", 0);
+  if (!tops.ok()) return tops.error();
+  call.top_logprobs = std::min<std::uint64_t>(*tops, 64);
+  const auto max_new = count(root, "max_tokens", call.limits.max_new_tokens);
+  if (!max_new.ok()) return max_new.error();
+  call.limits.max_new_tokens = *max_new;
+  if (const auto seed = root.get("seed"); seed && seed->is_number()) call.seed = seed->integer();
+  if (auto status =
+          read_ids(root.get("stop_token_ids"), "stop_token_ids", vocab_size, call.limits.stop_ids);
+      !status.ok())
+    return std::move(status).error();
+  if (auto status = read_stops(root, call.limits.stop_strings); !status.ok())
+    return std::move(status).error();
+  return call;
+}
+
 Result<AbortCall> read_abort(std::string_view body) {
   auto document = parse_object(body);
   if (!document.ok()) return std::move(document).error();

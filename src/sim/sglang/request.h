@@ -12,6 +12,10 @@ namespace verbatim::sim::sglang {
 // Errors are kInvalidRequest.
 base::Result<GenerateCall> read_generate(std::string_view body, std::uint64_t vocab_size);
 
+// POST /v1/chat/completions with input_ids: the messages are there but not read, and streams are
+// refused, as SGLang does where ids or meta_info are asked for.
+base::Result<GenerateCall> read_chat(std::string_view body, std::uint64_t vocab_size);
+
 // {"rid":..., "abort_all":...}
 struct AbortCall {
   std::string rid;

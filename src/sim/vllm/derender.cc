@@ -246,7 +246,8 @@ Result<std::string> derender_chat(std::string_view body, const ServerFacts& serv
   w.field("object", "chat.completion").field("created", setup.created);
   w.field("model", server.model).key("choices").begin_array();
   std::size_t number = 0, sampled = 0;
-  for (const auto& choice : *response.get("choices")) {
+  const auto choices = *response.get("choices");
+  for (const auto& choice : choices) {
     const auto count = write_choice(w, choice.value, number++, server, setup, facts);
     if (!count.ok()) return count.error();
     sampled += *count;
