@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +49,9 @@ struct Choice {
   std::string api_key;
   std::uint64_t vocab_size = 0;
   std::string model;  // its name there, for requests of this side's own where several are listed
+  // Absent: as PeerOptions has them.
+  std::optional<base::Duration> idle_timeout;
+  std::optional<base::Duration> stale_time;
 };
 // Errors: kInvalidRequest, field "kind" or "mode", with the words there are.
 base::Result<std::unique_ptr<Engine>> make_engine(base::Runtime& runtime, const Choice& choice);

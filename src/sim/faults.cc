@@ -39,8 +39,10 @@ constexpr std::array<std::string_view, kFaults> kNames = {"no_output_ids",
                                                           "closed",
                                                           "ids_past_stop",
                                                           "split_bytes",
-                                                          "trimmed_stop"};
-static_assert(static_cast<std::size_t>(Fault::kTrimmedStop) + 1 == kFaults);
+                                                          "trimmed_stop",
+                                                          "stand_in_logprob",
+                                                          "unknown_finish"};
+static_assert(static_cast<std::size_t>(Fault::kUnknownFinish) + 1 == kFaults);
 
 base::Error bad(std::string_view item, std::string_view expected) {
   return base::invalid("faults",
@@ -67,6 +69,7 @@ std::string fault_names(std::string_view line_break) {
 }
 
 bool applies(Fault fault, FaceKind face) {
+  if (fault == Fault::kStandInLogprob) return face == FaceKind::kVllm;
   return fault != Fault::kWrongIndex || face != FaceKind::kSglang;  // its answers have no index
 }
 

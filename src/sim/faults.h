@@ -46,12 +46,14 @@ enum class Fault : std::uint8_t {
   kHttp429,  // with Retry-After
   kHttp500,
   kHttp503,
-  kClosed,       // connection closed before the answer
-  kIdsPastStop,  // sampled on behind the stop id: still good, the rest is to be discarded
-  kSplitBytes,   // each byte in a chunk of its own: still good
-  kTrimmedStop,  // the stop id is left out: still good
+  kClosed,          // connection closed before the answer
+  kIdsPastStop,     // sampled on behind the stop id: still good, the rest is to be discarded
+  kSplitBytes,      // each byte in a chunk of its own: still good
+  kTrimmedStop,     // the stop id is left out: still good
+  kStandInLogprob,  // the number that stands for a missing logprob, -9999 at vLLM
+  kUnknownFinish,   // a finish reason that there is not
 };
-inline constexpr std::size_t kFaults = 34;
+inline constexpr std::size_t kFaults = 36;
 
 // Whether answers of this face can go wrong in this way. Where not, the fault never fires.
 bool applies(Fault fault, FaceKind face);

@@ -86,6 +86,10 @@ bool Spelling::apply(Fault fault, std::uint64_t at) {
     has_finish = false;
     return true;
   }
+  if (fault == Fault::kUnknownFinish) {
+    finish.type = "tired";
+    return true;
+  }
   if (fault == Fault::kCountOffByOne) {
     extra_count = 1;
     return true;
@@ -120,10 +124,11 @@ bool Spelling::apply(Fault fault, std::uint64_t at) {
   if (fault == Fault::kShortLogprobs) logprobs_cut = 1;
   if (fault == Fault::kNanLogprob) logprobs[struck] = "NaN";
   if (fault == Fault::kNullLogprob) logprobs[struck] = "null";
+  if (fault == Fault::kStandInLogprob) logprobs[struck] = "-9999.0";
   if (fault == Fault::kWrongLogprobId)
     logprob_ids[struck] = std::to_string((plain_ids[struck] + 1) % vocab_size);
   return (fault >= Fault::kNoOutputIds && fault <= Fault::kNullLogprob) ||
-         fault == Fault::kWrongLogprobId;
+         fault == Fault::kWrongLogprobId || fault == Fault::kStandInLogprob;
 }
 
 }  // namespace verbatim::sim

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "chat/testing/toy_chat.h"
-#include "engine/sglang/engine.h"
+#include "engine/kinds.h"
 #include "json/writer.h"
 
 namespace verbatim::api::testing {
@@ -27,13 +27,16 @@ void GatewayOnSim::script(const std::vector<std::string>& steps) {
 }
 
 void GatewayOnSim::run(const std::function<Task<void>(HttpCaller&)>& body) {
+  engine_options.face = sim::face_named(kind).value();
   engine = std::make_unique<sim::SimEngine>(world.runtime, engine_options);
-  engine::sglang::Options wire;
-  wire.url.endpoint = {"engine", *engine->start("engine", 0), false};
-  wire.vocab_size = model->vocab_size;
-  instance = std::make_unique<Instance>(
-      world.runtime, *model, std::make_unique<engine::sglang::SglangEngine>(world.runtime, wire),
-      store, &recorder, "key", options);
+  engine::Choice choice;
+  choice.kind = kind;
+  choice.mode = mode;
+  choice.url.endpoint = {"engine", *engine->start("engine", 0), false};
+  choice.vocab_size = model->vocab_size;
+  instance = std::make_unique<Instance>(world.runtime, *model,
+                                        engine::make_engine(world.runtime, choice).value(), store,
+                                        &recorder, "key", options);
   port = *instance->start("gateway", 0, base::Network::PortUse::kExclusive);
   caller.emplace(world.runtime, port);
   if (!world.run(play(body))) {

@@ -18,13 +18,15 @@ namespace verbatim::api::testing {
 using gateway::testing::Answer;
 using gateway::testing::HttpCaller;
 
-// The whole gateway with a simulated SGLang behind it, on one simulated world.
+// The whole gateway with a simulated engine behind it, on one simulated world.
 class GatewayOnSim {
  public:
   explicit GatewayOnSim(std::uint64_t seed = 5);
 
   base::sim::SimWorld world;
-  sim::SimOptions engine_options;  // before run()
+  std::string kind = "sglang";  // of the engine; before run(), as what follows
+  std::string mode;             // empty: the kind's default
+  sim::SimOptions engine_options;
   InstanceOptions options;
   bool learns = true;  // the gateway asks the engine for its context before `body` runs
   std::unique_ptr<gateway::Model> model;

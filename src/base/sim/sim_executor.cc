@@ -20,7 +20,7 @@ void SimExecutor::run_one() {
   auto job = std::move(ready_.front());
   ready_.pop_front();
   mix_trace(static_cast<std::uint64_t>(clock_.now().us) * 31 + at);
-  if (++jobs_run_ % kMaxJobs == 0) {
+  if (++jobs_run_ > max_jobs_) {
     std::fprintf(stderr, "simulation: %llu jobs ran, an endless loop\n",
                  static_cast<unsigned long long>(jobs_run_));
     std::abort();

@@ -39,9 +39,10 @@ class SimExecutor final : public Executor {
   [[nodiscard]] Clock& clock() override { return clock_; }
   [[nodiscard]] TimerWheel& timers() override { return wheel_; }
 
-  // A bound on every run below: more jobs than that are an endless loop, and the process is
-  // aborted.
+  // A bound on the runs below, all together: more jobs than that are an endless loop, and the
+  // process is aborted.
   static constexpr std::uint64_t kMaxJobs = 50'000'000;
+  void set_max_jobs(std::uint64_t jobs) { max_jobs_ = jobs; }
 
   // Until no job is ready and no timer armed.
   void run_until_idle();
@@ -68,6 +69,7 @@ class SimExecutor final : public Executor {
   JobOrder order_;
   std::deque<std::function<void()>> ready_;
   std::uint64_t jobs_run_ = 0;
+  std::uint64_t max_jobs_ = kMaxJobs;
   std::uint64_t trace_ = 0xcbf29ce484222325U;
 };
 

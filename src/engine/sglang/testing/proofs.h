@@ -1,0 +1,12 @@
+#pragma once
+
+#include <span>
+
+#include "engine/testing/proofs.h"
+
+namespace verbatim::engine::sglang::testing {
+
+// This kind's rows of the rule-to-case table.
+std::span<const engine::testing::Proof> proofs();
+
+}  // namespace verbatim::engine::sglang::testing

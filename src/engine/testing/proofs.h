@@ -1,0 +1,55 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "engine/kinds.h"
+#include "sim/faults.h"
+
+namespace verbatim::engine::testing {
+
+// What a client of the gateway gets where an engine's answer goes wrong in one way. Nothing of the
+// answer is recorded unless it is good.
+struct Proof {
+  enum class Verdict {
+    kGood,    // the answer is proved all the same
+    kError,   // the rule that is broken is named
+    kNoSuch,  // this mode's answers can't go wrong like that: they are not streamed
+  };
+  sim::Fault fault;
+  Verdict verdict;
+  int status = 200;
+  std::string_view code;   // of the error. An engine's own answer passes on as it is
+  std::string_view field;  // the indices left out: "choices[].index"; empty: none is meant
+};
+
+constexpr Proof good(sim::Fault fault) {
+  return {fault, Proof::Verdict::kGood};
+}
+constexpr Proof no_such(sim::Fault fault) {
+  return {fault, Proof::Verdict::kNoSuch};
+}
+constexpr Proof refused(sim::Fault fault, int status, std::string_view code = {}) {
+  return {fault, Proof::Verdict::kError, status, code};
+}
+// "found ..., expected ..." at a field.
+constexpr Proof malformed_at(sim::Fault fault, std::string_view field) {
+  return {fault, Proof::Verdict::kError, 502, "malformed_answer", field};
+}
+
+// The rule-to-case table of docs/design.md 5: the rows of all kinds, and those in which a kind and
+// one of its modes differ, which stand in the kind's testing/proofs.cc and go first. Null where
+// none has the fault.
+const Proof* proof_of(const Kind& kind, const Mode& mode, sim::Fault fault);
+
+// The lists behind it, most special first.
+struct ProofLists {
+  std::span<const Proof> of_mode, of_kind, of_all;
+};
+ProofLists proof_lists(const Kind& kind, const Mode& mode);
+
+// The same engine in src/sim.
+sim::FaceKind face_of(const Kind& kind);
+
+}  // namespace verbatim::engine::testing
