@@ -16,6 +16,7 @@ namespace verbatim::api {
 namespace {
 
 using base::Task;
+using engine::testing::Driven;
 using engine::testing::Proof;
 using engine::testing::proof_of;
 using sim::Fault;
@@ -25,19 +26,6 @@ using testing::GatewayOnSim;
 using testing::HttpCaller;
 using testing::message;
 using Verdict = Proof::Verdict;
-
-struct Driven {
-  const engine::Kind* kind;
-  const engine::Mode* mode;
-};
-
-std::vector<Driven> all_driven() {
-  std::vector<Driven> all;
-  for (const auto& kind : engine::kinds()) {
-    for (const auto& mode : kind.modes) all.push_back({&kind, &mode});
-  }
-  return all;
-}
 
 std::vector<Fault> all_faults() {
   std::vector<Fault> all;
@@ -150,7 +138,7 @@ TEST_P(EveryProof, a_fault_is_named_or_the_answer_is_what_was_sampled) {
   constexpr std::uint64_t kSeeds = 4;  // the fault strikes at an id that is drawn
   for (const Fault fault : all_faults()) {
     // Whether it has a row where it should is a test of its own.
-    const Proof* proof = proof_of(*GetParam().kind, *GetParam().mode, fault);
+    const Proof* proof = proof_of(GetParam(), fault);
     if (proof == nullptr) continue;
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
       ask(*proof, seed, Client::kWhole);
@@ -161,16 +149,14 @@ TEST_P(EveryProof, a_fault_is_named_or_the_answer_is_what_was_sampled) {
 
 // A fault that is new in src/sim fails here until its row says what becomes of it.
 TEST_P(EveryProof, each_fault_that_applies_has_a_row_and_no_other_has_one) {
-  const auto& [kind, mode] = GetParam();
   for (const Fault fault : all_faults()) {
-    EXPECT_EQ(proof_of(*kind, *mode, fault) != nullptr,
-              sim::applies(fault, engine::testing::face_of(*kind)))
+    EXPECT_EQ(proof_of(GetParam(), fault) != nullptr, sim::applies(fault, GetParam().face()))
         << sim::name(fault);
   }
 }
 
 TEST_P(EveryProof, no_list_has_a_fault_twice) {
-  const auto lists = engine::testing::proof_lists(*GetParam().kind, *GetParam().mode);
+  const auto lists = engine::testing::proof_lists(GetParam());
   for (const auto list : {lists.of_mode, lists.of_kind, lists.of_all}) {
     std::vector<Fault> seen;
     for (const Proof& proof : list) seen.push_back(proof.fault);
@@ -179,7 +165,7 @@ TEST_P(EveryProof, no_list_has_a_fault_twice) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, EveryProof, ::testing::ValuesIn(all_driven()),
+INSTANTIATE_TEST_SUITE_P(Kinds, EveryProof, ::testing::ValuesIn(engine::testing::all_driven()),
                          [](const auto& driven) {
                            return std::string(driven.param.kind->name) + "_" +
                                   std::string(driven.param.mode->name);

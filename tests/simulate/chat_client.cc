@@ -97,12 +97,15 @@ Task<void> ChatClient::read_refusal(Running& running) {
   running.end(body ? Outcome::Kind::kRefused : Outcome::Kind::kBroken);
   if (!body) co_return;
   const auto doc = json::Document::parse(*body);
-  const auto error = doc && doc->root().is_object() ? doc->root().get("error") : std::nullopt;
+  const bool object = doc && doc->root().is_object();
+  // An engine's own answer passes on as it is: some put no "error" around it.
+  const auto inner = object ? doc->root().get("error") : std::nullopt;
+  const auto error = inner || !object ? inner : std::optional(doc->root());
   const auto message = error && error->is_object() ? error->get("message") : std::nullopt;
-  findings_.check(
-      message && message->is_string(), "error shape",
-      R"(status )" + std::to_string(running.outcome.status) + R"( with {"error":{"message":...}})",
-      *body);
+  findings_.check(message && message->is_string(), "error shape",
+                  "status " + std::to_string(running.outcome.status) +
+                      R"( with {"error":{"message":...}}, or an engine's {"message":...})",
+                  *body);
   running.outcome.error = message->string();
   if (const auto code = error->get("code"); code && code->is_string())
     running.outcome.code = code->string();

@@ -124,7 +124,6 @@ bool Checks::hit_by_fault(const Asked& asked, const Outcome& outcome) {
 }
 
 void Checks::check_refusal(const Asked& asked, const Outcome& outcome) {
-  using sim::Fault;
   const auto& sessions = setup_.ledger.sessions;
   const auto session = sessions.find(asked.session);
   const bool deleted = session != sessions.end() && session->second.deleted;
@@ -140,9 +139,7 @@ void Checks::check_refusal(const Asked& asked, const Outcome& outcome) {
   const int status = outcome.status;
   // 408: the link stalled before the request was there.
   const bool gateways = status == 408 || status == 502 || status == 503 || status == 504;
-  const bool engines = (status == 400 && engine_fault(asked.seed, Fault::kHttp400)) ||
-                       (status == 429 && engine_fault(asked.seed, Fault::kHttp429)) ||
-                       (status == 500 && engine_fault(asked.seed, Fault::kHttp500));
+  const bool engines = engine_said(asked.seed, status);
   const bool in_stream = outcome.kind == Outcome::Kind::kFailed;
   check(gateways || engines || in_stream, "statuses", "a status that a fault explains", found);
 }

@@ -8,6 +8,7 @@
 #include "base/executor.h"
 #include "base/files.h"
 #include "base/random.h"
+#include "engine/testing/proofs.h"
 #include "json/value.h"
 #include "sim/sim_engine.h"
 #include "simulate/chat_client.h"
@@ -29,6 +30,7 @@ class Checks {
     const Engines& engines;
     Ledger& ledger;
     Findings& findings;
+    engine::testing::Driven driven;
     std::uint64_t seed = 0;
     bool calm = false;     // no faults: what is legal must succeed
     bool forgets = false;  // the store drops old conversations of stateless chat
@@ -67,6 +69,8 @@ class Checks {
 
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
   void set_closing() { closing_ = true; }
+  // Whether the engine does, or the gateway has to.
+  void set_matches_stop_strings(bool matches) { matches_stop_strings_ = matches; }
 
  private:
   using Ids = trajectory::TokenIds;
@@ -94,7 +98,14 @@ class Checks {
   [[nodiscard]] const sim::Served* served_as(const store::Turn& turn, const Ids& prompt);
   [[nodiscard]] bool diverged(const store::Turn& turn) const;
   [[nodiscard]] std::string served_with(std::int64_t seed);
-  [[nodiscard]] bool engine_fault(std::int64_t seed, sim::Fault fault);
+  // A fault of the engine that makes a client see `status`.
+  [[nodiscard]] bool engine_said(std::int64_t seed, int status);
+  // Behind it an answer is still good.
+  [[nodiscard]] bool harmless(sim::Fault fault) const {
+    return proof_of(setup_.driven, fault)->verdict != engine::testing::Proof::Verdict::kError;
+  }
+  // Whether the gateway ended the turn itself, at a stop string that the engine does not know of.
+  [[nodiscard]] bool cut_at_stop(const store::Turn& turn) const;
   void index_served();
   void index(const sim::Served& entry, std::size_t replica);
   void check(bool holds, std::string_view invariant, const std::string& expected,
@@ -106,6 +117,7 @@ class Checks {
   base::SeededRandom random_;
   std::uint64_t steps_ = 0;
   bool closing_ = false;
+  bool matches_stop_strings_ = true;
   std::vector<std::size_t> indexed_;  // of each process
   std::map<std::int64_t, std::vector<const sim::Served*>> by_seed_;
   std::map<std::int64_t, std::size_t> sampler_;      // the replica that may have sampled it

@@ -13,11 +13,11 @@ namespace {
 
 class DeafStream final : public TokenStream {
  public:
-  DeafStream(DeafEngine& engine, std::shared_ptr<engine::TokenIds> prompt,
+  DeafStream(DeafEngine& engine, std::shared_ptr<DeafEngine::Kept> kept,
              std::unique_ptr<TokenStream> inner)
-      : engine_(engine), prompt_(std::move(prompt)), inner_(std::move(inner)) {}
+      : engine_(engine), kept_(std::move(kept)), inner_(std::move(inner)) {}
   ~DeafStream() override {
-    if (!over_) engine_.read_on(std::move(prompt_), std::move(inner_));
+    if (!over_) engine_.read_on(std::move(kept_), std::move(inner_));
   }
   Task<Result<std::optional<engine::TokenChunk>>> next() override {
     auto chunk = co_await inner_->next();
@@ -30,7 +30,7 @@ class DeafStream final : public TokenStream {
 
  private:
   DeafEngine& engine_;
-  std::shared_ptr<engine::TokenIds> prompt_;
+  std::shared_ptr<DeafEngine::Kept> kept_;
   std::unique_ptr<TokenStream> inner_;
   bool over_ = false;
 };
@@ -38,22 +38,23 @@ class DeafStream final : public TokenStream {
 }  // namespace
 
 Task<Result<std::unique_ptr<TokenStream>>> DeafEngine::generate(engine::TokenRequest request) {
-  // The stream outlives the request: it gets a copy of the prompt.
-  auto prompt = std::make_shared<engine::TokenIds>();
+  auto kept = std::make_shared<Kept>();
   for (const auto& piece : request.prompt)
-    prompt->insert(prompt->end(), piece.begin(), piece.end());
-  request.prompt.assign(1, *prompt);
+    kept->prompt.insert(kept->prompt.end(), piece.begin(), piece.end());
+  kept->chat = request.chat;
+  request.prompt.assign(1, kept->prompt);
+  request.chat = kept->chat;
   request.cancel = nullptr;
   auto stream = co_await inner_->generate(std::move(request));
   if (!stream) co_return std::move(stream).error();
   co_return std::unique_ptr<TokenStream>(
-      std::make_unique<DeafStream>(*this, std::move(prompt), std::move(*stream)));
+      std::make_unique<DeafStream>(*this, std::move(kept), std::move(*stream)));
 }
 
-void DeafEngine::read_on(std::shared_ptr<engine::TokenIds> prompt,
+void DeafEngine::read_on(std::shared_ptr<DeafEngine::Kept> kept,
                          std::unique_ptr<TokenStream> stream) {
   ++reading_on_;
-  base::spawn([](std::shared_ptr<engine::TokenIds>, std::unique_ptr<TokenStream> given_up,
+  base::spawn([](std::shared_ptr<Kept>, std::unique_ptr<TokenStream> given_up,
                  std::size_t& count) -> Task<void> {
     for (;;) {
       auto chunk = co_await given_up->next();
@@ -61,7 +62,7 @@ void DeafEngine::read_on(std::shared_ptr<engine::TokenIds> prompt,
     }
     given_up.reset();
     --count;
-  }(std::move(prompt), std::move(stream), reading_on_));
+  }(std::move(kept), std::move(stream), reading_on_));
 }
 
 Task<void> DeafEngine::stop() {

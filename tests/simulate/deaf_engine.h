@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/runtime.h"
 #include "engine/engine.h"
@@ -16,6 +17,9 @@ class DeafEngine final : public engine::Engine {
 
   [[nodiscard]] std::string_view kind() const override { return inner_->kind(); }
   [[nodiscard]] std::string_view mode() const override { return inner_->mode(); }
+  [[nodiscard]] bool matches_stop_strings() const override {
+    return inner_->matches_stop_strings();
+  }
   [[nodiscard]] base::Status check(const message::Sampling& sampling) const override {
     return inner_->check(sampling);
   }
@@ -29,9 +33,13 @@ class DeafEngine final : public engine::Engine {
   }
   base::Task<void> stop() override;
 
+  // What a stream that outlives its request needs of it.
+  struct Kept {
+    engine::TokenIds prompt;
+    std::string chat;
+  };
   // For its streams: reads to the end of one that was given up.
-  void read_on(std::shared_ptr<engine::TokenIds> prompt,
-               std::unique_ptr<engine::TokenStream> stream);
+  void read_on(std::shared_ptr<Kept> kept, std::unique_ptr<engine::TokenStream> stream);
 
  private:
   base::Executor& executor_;

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "simulate/profile.h"
 #include "simulate/report.h"
 #include "simulate/settings.h"
 #include "simulate/world.h"
@@ -22,6 +23,8 @@ int main(int argc, char** argv) {
   program.add_option("--break", settings.broken_name,
                      "a deliberate bug that must be found: commit-after-answer, lost-version, "
                      "wrong-logprob, stale-parent, no-abort");
+  program.add_option("--kind", settings.kind,
+                     "kind and mode of the engine in all worlds: " + driven_names());
   program.add_option("--toy", settings.toy_dir, "folder of the toy model")->capture_default_str();
   program.add_flag("--quiet", settings.quiet, "the summary only");
   program.footer("Example: simulate --seeds 200 --turns 100000");
@@ -33,6 +36,11 @@ int main(int argc, char** argv) {
       return 2;
     }
     settings.broken = *broken;
+  }
+  if (!settings.kind.empty() && !driven_named(settings.kind)) {
+    std::fprintf(stderr, "simulate: --kind: found %s, expected one of %s\n", settings.kind.c_str(),
+                 driven_names().c_str());
+    return 2;
   }
   if (trace) {
     settings.seeds = 1;

@@ -27,11 +27,36 @@ void break_link(base::sim::SimNetworkOptions& link, unsigned chance, bool stalls
   if (stalls) link.stall = chance;
 }
 
+// Drawn apart: which kind it is changes nothing else of a seed's world.
+Driven drawn(std::uint64_t seed) {
+  base::SeededRandom random(seed * 7919 + 11);
+  const auto all = engine::testing::all_driven();
+  return all[random.below(all.size())];
+}
+
 }  // namespace
 
-Profile profile_of(std::uint64_t seed) {
+std::optional<Driven> driven_named(const std::string& text) {
+  const auto slash = text.find('/');
+  const engine::Kind* kind = engine::find_kind(text.substr(0, slash));
+  if (kind == nullptr) return std::nullopt;
+  const engine::Mode* mode =
+      engine::find_mode(*kind, slash == std::string::npos ? "" : text.substr(slash + 1));
+  if (mode == nullptr) return std::nullopt;
+  return Driven{kind, mode};
+}
+
+std::string driven_names() {
+  std::string names;
+  for (const Driven& driven : engine::testing::all_driven())
+    names += (names.empty() ? "" : ", ") + driven.name();
+  return names;
+}
+
+Profile profile_of(std::uint64_t seed, const std::string& kind) {
   base::SeededRandom random(seed * 977 + 5);
   Profile profile;
+  profile.driven = kind.empty() ? drawn(seed) : driven_named(kind).value();
   profile.agent_link = link(random);
   profile.engine_link = link(random);
   profile.streaming = static_cast<sim::Streaming>(random.below(3));

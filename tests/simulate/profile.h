@@ -1,16 +1,26 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "base/sim/sim_files.h"
 #include "base/sim/sim_network.h"
+#include "engine/testing/proofs.h"
 #include "sim/faults.h"
 #include "sim/streaming.h"
 
 namespace verbatim::simulate {
 
+using engine::testing::Driven;
+
+// "vllm/completions", or a kind alone in its default mode.
+std::optional<Driven> driven_named(const std::string& text);
+std::string driven_names();  // "sglang/generate, ..."
+
 // What one seed's world is like: which faults, how often, how slow. Chances in thousandths.
 struct Profile {
+  Driven driven;
   base::sim::SimNetworkOptions agent_link;   // agents and gateway
   base::sim::SimNetworkOptions engine_link;  // gateway and engine
   base::sim::SimFilesOptions files;
@@ -35,6 +45,7 @@ struct Profile {
   }
 };
 
-Profile profile_of(std::uint64_t seed);
+// `kind` as in driven_named(); empty: the seed's own.
+Profile profile_of(std::uint64_t seed, const std::string& kind);
 
 }  // namespace verbatim::simulate

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <string>
 
 #include <unistd.h>
 
@@ -37,6 +39,7 @@ class Printer final : public Findings {
     steps_ = 0;
     again_ = "build/release/tests/simulate --trace-seed " + std::to_string(seed) + " --turns " +
              std::to_string(turns);
+    if (!settings_.kind.empty()) again_ += " --kind " + settings_.kind;
     if (!settings_.broken_name.empty()) again_ += " --break " + settings_.broken_name;
     std::snprintf(running().data(), running().size(),
                   "simulate: seed %llu crashed\n  again:    %s\n", ull(seed), again_.c_str());
@@ -89,6 +92,32 @@ std::uint64_t sum_of(const Counts& counts, std::string_view prefix) {
   return sum;
 }
 
+// What came of the seeds with one kind of engine.
+struct OfKind {
+  std::uint64_t seeds = 0, turns = 0, answered = 0, recorded = 0, hit = 0;
+
+  void add(const Counts& counts) {
+    const auto of = [&](const char* name) {
+      const auto at = counts.find(name);
+      return at == counts.end() ? 0 : at->second;
+    };
+    ++seeds;
+    turns += sum_of(counts, "turn: ");
+    answered += of("turn: answered");
+    recorded += of("recorded turns");
+    hit += of("turns hit by a fault");
+  }
+};
+
+void print(const std::map<std::string, OfKind>& kinds) {
+  std::printf("engines\n      seeds     turns  answered  recorded  hit by a fault\n");
+  for (const auto& [name, of] : kinds) {
+    std::printf("  %9llu %9llu %9llu %9llu %9llu  %s\n", Printer::ull(of.seeds),
+                Printer::ull(of.turns), Printer::ull(of.answered), Printer::ull(of.recorded),
+                Printer::ull(of.hit), name.c_str());
+  }
+}
+
 void say_what_crashed(int signal) {
   (void)!write(STDERR_FILENO, Printer::running().data(), std::strlen(Printer::running().data()));
   std::signal(signal, SIG_DFL);
@@ -100,6 +129,7 @@ void say_what_crashed(int signal) {
 int run_seeds(const SharedModel& model, const Settings& settings) {
   Printer printer(settings);
   Counts counts, faults;
+  std::map<std::string, OfKind> by_kind;
   std::uint64_t jobs = 0;
   const auto began = Clock::now();
   std::signal(SIGSEGV, say_what_crashed);
@@ -111,21 +141,23 @@ int run_seeds(const SharedModel& model, const Settings& settings) {
     const std::uint64_t left = settings.turns - std::min(turns, settings.turns);
     const std::uint64_t here = std::max<std::uint64_t>(1, left / (settings.seeds - i));
     printer.begin(seed, here);
-    const Run run = run_world(model, seed, here, settings.broken, printer);
+    const Run run = run_world(model, seed, here, settings, printer);
     turns += sum_of(run.counts, "turn: ");
     if (!settings.trace && i % settings.twice == 0) {
-      const Run again = run_world(model, seed, here, settings.broken, printer);
+      const Run again = run_world(model, seed, here, settings, printer);
       printer.check(run.trace == again.trace && run.store_hash == again.store_hash, "I12",
                     "the same run twice", "another trace or another store");
       ++counts["check: seeds run twice"];
     }
     add(counts, run.counts);
     add(faults, run.faults);
+    by_kind[run.kind].add(run.counts);
     jobs += run.jobs;
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
   if (!settings.quiet) {
     print("counts", counts);
+    print(by_kind);
     print("faults, how often each fired", faults);
   }
   std::printf(

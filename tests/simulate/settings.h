@@ -23,6 +23,7 @@ struct Settings {
   std::uint64_t turns = 100'000;  // requests for a turn, over all seeds
   Break broken = Break::kNone;
   std::string broken_name;
+  std::string kind;  // "vllm/completions": in all worlds; empty: each draws its own
   bool trace = false;
   bool quiet = false;
   std::uint64_t twice = 20;  // each so many seeds one is run twice

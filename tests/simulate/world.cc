@@ -7,8 +7,8 @@
 #include "base/sim/sim_network.h"
 #include "base/sim/sim_worker.h"
 #include "base/timer.h"
+#include "engine/kinds.h"
 #include "engine/pool/engine.h"
-#include "engine/sglang/engine.h"
 #include "simulate/agent.h"
 #include "simulate/author.h"
 #include "simulate/broken_store.h"
@@ -28,6 +28,8 @@ namespace {
 constexpr std::uint16_t kGatewayPort = 8080;
 constexpr std::uint64_t kContext = 8192;
 constexpr const char* kRecords = "records";
+// Far over what turns take, byte by byte and with all their retries.
+constexpr std::uint64_t kMaxJobsPerTurn = 20'000;
 // Over it a turn is given up; far over what any reply takes.
 constexpr base::Duration kTurnTimeout = std::chrono::seconds(90);
 constexpr base::Duration kEngineSilence = std::chrono::seconds(20);
@@ -48,6 +50,7 @@ std::unique_ptr<gateway::Model> model_of(const SharedModel& shared) {
 sim::SimOptions engine_options(const SharedModel& model, const Profile& profile,
                                std::uint64_t seed) {
   sim::SimOptions options;
+  options.face = profile.driven.face();
   options.tokenizer = model.tokenizer;
   options.model = "toy";
   options.max_model_len = kContext;
@@ -68,7 +71,7 @@ std::string url_of(std::size_t replica) {
 
 class World {
  public:
-  World(const SharedModel& model, std::uint64_t seed, std::uint64_t turns, Break broken,
+  World(const SharedModel& model, std::uint64_t seed, std::uint64_t turns, const Settings& settings,
         Findings& findings);
   Run run();
 
@@ -107,9 +110,9 @@ class World {
   std::vector<std::unique_ptr<Agent>> agents_;
 };
 
-World::World(const SharedModel& model, std::uint64_t seed, std::uint64_t turns, Break broken,
-             Findings& findings)
-    : profile_(profile_of(seed)),
+World::World(const SharedModel& model, std::uint64_t seed, std::uint64_t turns,
+             const Settings& settings, Findings& findings)
+    : profile_(profile_of(seed, settings.kind)),
       findings_(findings),
       random_(seed * 31 + 7),
       executor_(seed, base::sim::JobOrder::kShuffled),
@@ -123,14 +126,15 @@ World::World(const SharedModel& model, std::uint64_t seed, std::uint64_t turns, 
       engine_runtime_{executor_, engine_link_, gateway_random_, files_, worker_},
       agent_runtime_{executor_, agent_link_, gateway_random_, files_, worker_},
       memory_(profile_.implicit_bytes),
-      store_(executor_, memory_, broken, seed * 31 + 6),
+      store_(executor_, memory_, settings.broken, seed * 31 + 6),
       far_store_(executor_, store_, ledger_, seed * 31 + 8, profile_.store_fails),
       model_(model_of(model)),
       engines_(engine_runtime_, engine_options(model, profile_, seed), profile_.replicas),
-      broken_(broken),
-      checks_({model, executor_.clock(), store_, engines_, ledger_, findings, seed, profile_.calm,
-               profile_.forgets()}),
+      broken_(settings.broken),
+      checks_({model, executor_.clock(), store_, engines_, ledger_, findings, profile_.driven, seed,
+               profile_.calm, profile_.forgets()}),
       stage_{agent_runtime_, kGatewayPort, ledger_, checks_, findings, turns} {
+  executor_.set_max_jobs(base::sim::SimExecutor::kMaxJobs + turns * kMaxJobsPerTurn);
   if (profile_.records) {
     recorder_ = std::make_unique<gateway::Recorder>(files_, worker_, kRecords, "toy");
     (void)recorder_->open();
@@ -140,6 +144,7 @@ World::World(const SharedModel& model, std::uint64_t seed, std::uint64_t turns, 
   options.runner.turn_timeout = kTurnTimeout;
   gateway_ = std::make_unique<api::Instance>(gateway_runtime_, *model_, make_engines(), far_store_,
                                              recorder_.get(), "key of digests", options);
+  checks_.set_matches_stop_strings(gateway_->engine().matches_stop_strings());
   for (unsigned i = 0; i < profile_.agents; ++i)
     agents_.push_back(std::make_unique<Agent>(stage_, i, seed * 131 + i));
 }
@@ -153,14 +158,16 @@ std::unique_ptr<engine::Engine> World::make_engines() {
 }
 
 std::unique_ptr<engine::Engine> World::make_engine(std::size_t replica) {
-  engine::sglang::Options options;
-  options.url = *net::parse_url(url_of(replica));
-  options.vocab_size = model_->vocab_size;
-  options.idle_timeout = kEngineSilence;
+  engine::Choice choice;
+  choice.kind = profile_.driven.kind->name;
+  choice.mode = profile_.driven.mode->name;
+  choice.url = *net::parse_url(url_of(replica));
+  choice.vocab_size = model_->vocab_size;
+  choice.idle_timeout = kEngineSilence;
   // A process that dies right behind a request is not told from one that had gone before it: where
   // it may be any of them, nothing is sent again on the strength of time.
-  if (profile_.replicas_die) options.stale_time = base::Duration(-1);
-  auto engine = std::make_unique<engine::sglang::SglangEngine>(gateway_runtime_, options);
+  if (profile_.replicas_die) choice.stale_time = base::Duration(-1);
+  auto engine = std::move(engine::make_engine(gateway_runtime_, choice).value());
   if (broken_ != Break::kNoAbort) return engine;
   return std::make_unique<DeafEngine>(executor_, std::move(engine));
 }
@@ -218,6 +225,7 @@ Run World::run() {
   run.trace = executor_.trace();
   run.store_hash = std::hash<std::string>{}(store_.dump());
   run.jobs = executor_.jobs_run();
+  run.kind = profile_.driven.name();
   run.counts = ledger_.counts;
   count_faults(run.faults);
   return run;
@@ -241,7 +249,8 @@ void World::count_faults(Counts& faults) {
   faults["disk: append"] += files_.faults().append;
   for (const auto& process : engines_.processes()) {
     for (std::size_t i = 0; i < sim::kFaults; ++i)
-      faults["engine: " + std::string(sim::name(static_cast<sim::Fault>(i)))] +=
+      faults["engine " + profile_.driven.name() + ": " +
+             std::string(sim::name(static_cast<sim::Fault>(i)))] +=
           process.engine->stats().faults[i];
   }
   faults["replica: died"] += engines_.deaths();
@@ -249,9 +258,9 @@ void World::count_faults(Counts& faults) {
 
 }  // namespace
 
-Run run_world(const SharedModel& model, std::uint64_t seed, std::uint64_t turns, Break broken,
-              Findings& findings) {
-  World world(model, seed, turns, broken, findings);
+Run run_world(const SharedModel& model, std::uint64_t seed, std::uint64_t turns,
+              const Settings& settings, Findings& findings) {
+  World world(model, seed, turns, settings, findings);
   return world.run();
 }
 

@@ -42,26 +42,30 @@ constexpr std::array kKinds = {
 
 }  // namespace
 
-ProofLists proof_lists(const Kind& kind, const Mode& mode) {
-  const auto of = std::find_if(kKinds.begin(), kKinds.end(),
-                               [&](const Of& each) { return each.kind == kind.name; });
-  if (of == kKinds.end()) return {{}, {}, kOfAll};
-  return {of->of_mode == nullptr ? std::span<const Proof>() : of->of_mode(mode.name), of->of_kind(),
-          kOfAll};
+std::vector<Driven> all_driven() {
+  std::vector<Driven> all;
+  for (const Kind& kind : engine::kinds()) {
+    for (const Mode& mode : kind.modes) all.push_back({&kind, &mode});
+  }
+  return all;
 }
 
-const Proof* proof_of(const Kind& kind, const Mode& mode, Fault fault) {
-  const auto lists = proof_lists(kind, mode);
+ProofLists proof_lists(const Driven& driven) {
+  const auto of = std::find_if(kKinds.begin(), kKinds.end(),
+                               [&](const Of& each) { return each.kind == driven.kind->name; });
+  if (of == kKinds.end()) return {{}, {}, kOfAll};
+  return {of->of_mode == nullptr ? std::span<const Proof>() : of->of_mode(driven.mode->name),
+          of->of_kind(), kOfAll};
+}
+
+const Proof* proof_of(const Driven& driven, Fault fault) {
+  const auto lists = proof_lists(driven);
   for (const auto list : {lists.of_mode, lists.of_kind, lists.of_all}) {
     const auto row = std::find_if(list.begin(), list.end(),
                                   [&](const Proof& proof) { return proof.fault == fault; });
     if (row != list.end()) return &*row;
   }
   return nullptr;
-}
-
-sim::FaceKind face_of(const Kind& kind) {
-  return sim::face_named(kind.name).value();
 }
 
 }  // namespace verbatim::engine::testing

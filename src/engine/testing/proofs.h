@@ -1,8 +1,9 @@
 #pragma once
 
-#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/kinds.h"
 #include "sim/faults.h"
@@ -38,18 +39,28 @@ constexpr Proof malformed_at(sim::Fault fault, std::string_view field) {
   return {fault, Proof::Verdict::kError, 502, "malformed_answer", field};
 }
 
+// A kind of engine and how it is driven.
+struct Driven {
+  const Kind* kind;
+  const Mode* mode;
+
+  [[nodiscard]] std::string name() const {  // "vllm/completions"
+    return std::string(kind->name) + "/" + std::string(mode->name);
+  }
+  // The same engine in src/sim.
+  [[nodiscard]] sim::FaceKind face() const { return sim::face_named(kind->name).value(); }
+};
+std::vector<Driven> all_driven();
+
 // The rule-to-case table of docs/design.md 5: the rows of all kinds, and those in which a kind and
 // one of its modes differ, which stand in the kind's testing/proofs.cc and go first. Null where
 // none has the fault.
-const Proof* proof_of(const Kind& kind, const Mode& mode, sim::Fault fault);
+const Proof* proof_of(const Driven& driven, sim::Fault fault);
 
 // The lists behind it, most special first.
 struct ProofLists {
   std::span<const Proof> of_mode, of_kind, of_all;
 };
-ProofLists proof_lists(const Kind& kind, const Mode& mode);
-
-// The same engine in src/sim.
-sim::FaceKind face_of(const Kind& kind);
+ProofLists proof_lists(const Driven& driven);
 
 }  // namespace verbatim::engine::testing
