@@ -1,10 +1,19 @@
 #include "engine/kinds.h"
 
+#include <optional>
+#include <string>
+#include <utility>
+
 #include "base/sim/sim_world.h"
+#include "engine/testing/proofs.h"
 #include "gtest/gtest.h"
+#include "sim/sim_engine.h"
+#include "sim/testing/toy_tokenizer.h"
 
 namespace verbatim::engine {
 namespace {
+
+using base::Task;
 
 Choice choice(std::string kind, std::string mode) {
   Choice c;
@@ -26,6 +35,55 @@ TEST(Kinds, every_kind_and_mode_that_is_named_can_be_made) {
     }
     auto standard = make_engine(world.runtime, choice(std::string(kind.name), ""));
     EXPECT_EQ((*standard)->mode(), kind.modes[0].name);
+  }
+}
+
+// How long a generation waits for an engine that falls silent behind its first id.
+Task<void> wait_for_silent(base::sim::SimWorld& world, const testing::Driven& driven,
+                           base::Duration& waited) {
+  sim::SimOptions options;
+  options.face = driven.face();
+  options.tokenizer = sim::testing::toy_tokenizer();
+  options.faults.set(sim::Fault::kStall, 1000);
+  sim::SimEngine silent(world.runtime, options);
+  Choice asked = choice(std::string(driven.kind->name), std::string(driven.mode->name));
+  asked.url.endpoint = {"engine", *silent.start("engine", 0), false};
+  asked.vocab_size = options.tokenizer->vocab_size();
+  asked.model = options.model;
+  asked.idle_timeout = std::chrono::seconds(3);
+  auto engine = std::move(make_engine(world.runtime, asked).value());
+  const TokenIds prompt{1, 2, 3};
+  TokenRequest request;
+  request.request_id = "r1";
+  request.prompt = {prompt};
+  request.max_new_tokens = 10;
+  const auto began = world.executor.clock().now();
+  std::optional<base::Error> error;
+  auto stream = co_await engine->generate(std::move(request));
+  if (!stream.ok()) error = stream.error();
+  while (!error) {
+    auto chunk = co_await (*stream)->next();
+    if (!chunk.ok()) error = chunk.error();
+    EXPECT_TRUE(error || *chunk);
+    if (!error && !*chunk) break;
+  }
+  EXPECT_TRUE(error && error->kind == base::ErrorKind::kTimeout);
+  waited = world.executor.clock().now() - began;
+  if (stream.ok()) stream->reset();
+  co_await engine->stop();
+  co_await silent.stop();
+}
+
+TEST(Kinds, a_stream_that_falls_silent_is_borne_for_as_long_as_the_choice_says) {
+  for (const auto& driven : testing::all_driven()) {
+    const auto* proof = proof_of(driven, sim::Fault::kNoDone);
+    if (proof->verdict == testing::Proof::Verdict::kNoSuch) continue;  // nothing is streamed
+    SCOPED_TRACE(driven.name());
+    base::sim::SimWorld world{1};
+    base::Duration waited{};
+    EXPECT_TRUE(world.run(wait_for_silent(world, driven, waited)));
+    EXPECT_GE(waited, std::chrono::seconds(3));
+    EXPECT_LT(waited, std::chrono::seconds(4));
   }
 }
 

@@ -31,7 +31,7 @@ bool same_logprobs(const std::vector<double>& kept, const std::vector<double>& s
                    bool rounded) {
   if (kept.size() > sampled.size()) return false;
   for (std::size_t i = 0; i < kept.size(); ++i) {
-    const bool as_float = rounded && kept[i] == static_cast<double>(static_cast<float>(sampled[i]));
+    const bool as_float = rounded && static_cast<float>(kept[i]) == static_cast<float>(sampled[i]);
     if (kept[i] != sampled[i] && !as_float) return false;
   }
   return true;

@@ -60,6 +60,20 @@ struct Never {
   std::coroutine_handle<>& handle;
 };
 
+void post_forever(SimExecutor& executor) {
+  executor.post([&executor] { post_forever(executor); });
+}
+
+TEST(SimExecutor, an_endless_loop_ends_the_process_at_the_bound_that_was_set) {
+  SimExecutor executor(1);
+  executor.set_max_jobs(1000);
+  for (int i = 0; i < 1000; ++i) executor.post([] {});
+  executor.run_until_idle();
+  EXPECT_EQ(executor.jobs_run(), 1000u);
+  post_forever(executor);
+  EXPECT_DEATH(executor.run_until_idle(), "1001 jobs ran, an endless loop");
+}
+
 TEST(SimExecutor, a_task_that_can_never_end_is_noticed) {
   SimExecutor executor(1);
   std::coroutine_handle<> stuck;

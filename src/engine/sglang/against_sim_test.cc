@@ -8,6 +8,7 @@
 
 #include "base/sim/sim_world.h"
 #include "engine/sglang/engine.h"
+#include "engine/testing/proofs.h"
 #include "gtest/gtest.h"
 #include "json/writer.h"
 #include "sim/sim_engine.h"
@@ -18,6 +19,7 @@ namespace {
 
 using base::ErrorKind;
 using base::Task;
+using Verdict = engine::testing::Proof::Verdict;
 using sim::Fault;
 using sim::FaultCounts;
 using sim::FaultRates;
@@ -42,8 +44,9 @@ struct Outcome {
 
 // After these an answer is still good. (A kept connection that closes at once is tried again.)
 bool is_harmless(Fault fault) {
-  return fault == Fault::kClosed || fault == Fault::kNoOutputIds || fault == Fault::kSlowBody ||
-         fault == Fault::kSplitBytes || fault == Fault::kComments || fault == Fault::kExtraEvent;
+  const engine::testing::Driven driven{find_kind("sglang"), find_mode(*find_kind("sglang"), "")};
+  const auto* proof = proof_of(driven, fault);
+  return fault == Fault::kClosed || proof == nullptr || proof->verdict == Verdict::kGood;
 }
 
 std::vector<Truth> random_truths(base::Random& random, std::size_t count, std::size_t vocab) {
