@@ -17,7 +17,8 @@ namespace {
 // Kinds that say with which weights they sampled.
 bool tells_weights(const engine::testing::Driven& driven) {
   const auto name = driven.name();
-  return name == "sglang/generate" || name == "vllm/generate" || name == "vllm/derender";
+  return name == "sglang/generate" || name == "sglang/chat" || name == "vllm/generate" ||
+         name == "vllm/derender";
 }
 
 std::size_t count_of(std::string_view text, std::string_view part) {

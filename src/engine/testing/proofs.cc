@@ -35,7 +35,7 @@ struct Of {
   std::span<const Proof> (*of_mode)(std::string_view mode);
 };
 constexpr std::array kKinds = {
-    Of{"sglang", sglang::testing::proofs, nullptr},
+    Of{"sglang", sglang::testing::proofs, sglang::testing::proofs_of_mode},
     Of{"vllm", vllm::testing::proofs, vllm::testing::proofs_of_mode},
     Of{"dynamo", dynamo::testing::proofs, nullptr},
 };

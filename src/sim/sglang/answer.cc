@@ -161,8 +161,12 @@ HttpReply ChatAnswer::whole(const Part& part) const {
     w.end_array();
   }
   w.end_object().key("logprobs").null().key("finish_reason");
-  part.finish != nullptr&& part.finish->type == "abort" ? w.string("abort")
-                                                        : w.string(message::name(finish));
+  if (!spelling_.has_finish) {
+    w.null();
+  } else {
+    const bool aborted = part.finish != nullptr && part.finish->type == "abort";
+    w.string(aborted ? "abort" : message::name(finish));
+  }
   w.key("matched_stop").null();
   std::string out = w.take();
   if (call().echoes_prompt) out += ",\"prompt_token_ids\":[" + joined(call().prompt) + "]";

@@ -54,6 +54,10 @@ class ChatAnswer final : public GenerateAnswer {
              const tokenizer::Tokenizer& tokenizer)
       : GenerateAnswer(std::move(spelling), call, setup), tokenizer_(tokenizer) {}
 
+  // Its ids stand beside their logprobs only, so the two can't disagree.
+  bool apply(Fault fault, std::uint64_t at) override {
+    return fault != Fault::kWrongLogprobId && GenerateAnswer::apply(fault, at);
+  }
   [[nodiscard]] HttpReply whole(const Part& part) const override;
 
  private:

@@ -2,11 +2,14 @@
 
 #include <array>
 
+#include "engine/sglang/request_builder.h"
+
 namespace verbatim::engine::sglang::testing {
 namespace {
 
 using engine::testing::good;
 using engine::testing::malformed_at;
+using engine::testing::no_such;
 using engine::testing::refused;
 using sim::Fault;
 
@@ -37,7 +40,30 @@ constexpr std::array kProofs = {
     good(Fault::kTrimmedStop),
 };
 
+constexpr const char* kNamed = "meta_info.output_token_logprobs[]";
+
+// One body, whose ids stand beside their logprobs and nowhere else.
+constexpr std::array kChat = {
+    malformed_at(Fault::kCountOffByOne, kLogprobs),
+    malformed_at(Fault::kIdOutOfRange, kNamed),
+    malformed_at(Fault::kIdNegative, kNamed),
+    malformed_at(Fault::kIdString, kNamed),
+    malformed_at(Fault::kIdBool, kNamed),
+    malformed_at(Fault::kIdNull, kNamed),
+    malformed_at(Fault::kIdHuge, kNamed),
+    malformed_at(Fault::kNullFinish, "choices[].finish_reason"),
+    no_such(Fault::kWrongLogprobId),
+    no_such(Fault::kNoDone),
+    no_such(Fault::kExtraEvent),
+    no_such(Fault::kComments),
+};
+
 }  // namespace
+
+std::span<const engine::testing::Proof> proofs_of_mode(std::string_view mode) {
+  if (mode == name(Route::kChat)) return kChat;
+  return {};
+}
 
 std::span<const engine::testing::Proof> proofs() {
   return kProofs;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "engine/testing/proofs.h"
 
@@ -8,5 +9,6 @@ namespace verbatim::engine::sglang::testing {
 
 // This kind's rows of the rule-to-case table.
 std::span<const engine::testing::Proof> proofs();
+std::span<const engine::testing::Proof> proofs_of_mode(std::string_view mode);
 
 }  // namespace verbatim::engine::sglang::testing

@@ -52,7 +52,7 @@ constexpr const char* kValue = "choices[].logprobs.token_logprobs[]";
 
 // Logprobs in parallel lists, and the prompt's ids in the first event.
 constexpr std::array kCompletions = {
-    malformed_at(Fault::kWrongPromptTokens, "prompt_token_ids"),
+    malformed_at(Fault::kWrongPromptTokens, "choices[].prompt_token_ids"),
     malformed_at(Fault::kShortLogprobs, kNames),
     malformed_at(Fault::kNullLogprob, kValue),
     malformed_at(Fault::kStandInLogprob, kValue),
