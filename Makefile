@@ -1,12 +1,14 @@
 # The commands of this repository. `make help` lists them.
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
+# Modes for `make test-vllm`; empty: all that the binary has.
+VLLM_MODES ?=
 # Arguments for `make simulate`; `build/release/tests/simulate --help` says which there are.
 SIMULATE_ARGS ?=
 BIN := build/release/verbatim
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps test-deps build demo test test-fast lint format sanitize asan-ubsan tsan fuzz simulate bench clean
+.PHONY: help install-deps test-deps build demo test test-vllm test-fast lint format sanitize asan-ubsan tsan fuzz simulate bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,6 +20,10 @@ demo: ## install what is missing, build, and watch a token-exact tool conversati
 
 test: test-deps ## everything that must pass before a change is merged
 	@JOBS=$(JOBS) scripts/run-tests.sh
+
+test-vllm: build test-deps ## conversations through a real vLLM on the CPU; installs 6 GB into .venv-vllm
+	@scripts/engines/vllm/install.sh .venv-vllm
+	VLLM_MODES="$(VLLM_MODES)" .venv/bin/python -m pytest -q --durations=5 tests/vllm
 
 test-fast: test-deps ## formatting, layout, build and unit tests
 	@JOBS=$(JOBS) scripts/run-tests.sh fast
@@ -68,5 +74,5 @@ test-deps: ## what `make test` needs: packages, .venv, .venv-dynamo, models
 	@scripts/install-deps.sh
 	@scripts/test-deps.sh
 
-clean: ## remove build/ (.venv, .venv-dynamo and models/ stay)
+clean: ## remove build/ (.venv, .venv-dynamo, .venv-vllm and models/ stay)
 	rm -rf build

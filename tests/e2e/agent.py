@@ -36,8 +36,8 @@ class Turn:
 
 
 class Agent:
-    def __init__(self, base_url: str, *, stream: bool, extra: dict | None = None):
-        self.client = openai.OpenAI(base_url=base_url, api_key="none", max_retries=0, timeout=60)
+    def __init__(self, base_url: str, *, stream: bool, extra: dict | None = None, timeout: float = 60):
+        self.client = openai.OpenAI(base_url=base_url, api_key="none", max_retries=0, timeout=timeout)
         self.stream, self.extra = stream, extra or {}
         self.messages: list[dict] = [{"role": "system", "content": SYSTEM}]
         self.turns: list[Turn] = []

@@ -11,7 +11,6 @@ import argparse
 import http.client
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -23,14 +22,9 @@ PYTHON = ROOT / ".venv-dynamo/bin/python"
 TOKENIZER = ROOT / "tests/cases/toy/tokenizer.json"
 TEMPLATE = ROOT / "tests/cases/toy/chatml.jinja"
 
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 import model_folder  # noqa: E402
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+from loopback import free_port  # noqa: E402
 
 
 class Deployment:

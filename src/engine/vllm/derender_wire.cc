@@ -118,7 +118,7 @@ Result<std::string> generate_body(const Value& rendered, const TokenRequest& req
     if (!is_one_of(name, kOurs)) w.key(name).raw(member.value.raw());
   }
   w.field("max_tokens", request.max_new_tokens).field("output_kind", kFinalOnly);
-  w.field("logprobs", std::uint64_t{request.sampling.logprobs ? request.sampling.top_logprobs : 0});
+  w.field("logprobs", logprobs_asked(Route::kGenerate, request.sampling));
   write_ids(w, "stop_token_ids", stops);
   w.end_object();
   body += w.text();

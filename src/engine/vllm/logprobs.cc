@@ -1,5 +1,6 @@
 #include "engine/vllm/logprobs.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -48,9 +49,11 @@ Status check_size(const std::optional<Value>& list, const char* field, std::size
   return malformed(field, found(list), std::to_string(size) + " entries, one for each token id");
 }
 
-// vLLM puts the sampled id first, whether it is among the most likely or not.
+// vLLM puts the sampled id first, whether it is among the most likely or not. Here it stands where
+// its logprob puts it.
 void keep_likely(std::vector<TopLogprob>& tops, unsigned wanted) {
-  if (tops.size() > wanted) tops.erase(tops.begin());
+  std::stable_sort(tops.begin(), tops.end(),
+                   [](const TopLogprob& a, const TopLogprob& b) { return a.logprob > b.logprob; });
   if (tops.size() > wanted) tops.resize(wanted);
 }
 

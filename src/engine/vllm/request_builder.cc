@@ -10,8 +10,10 @@ namespace {
 
 // vLLM's RequestOutputKind: each event brings what is new. Releases up to 0.27 need it said.
 constexpr int kDeltas = 1;
+// What --max-logprobs is where nobody says otherwise.
+constexpr std::uint64_t kMostLogprobs = 20;
 
-void write_sampling(json::Writer& w, const TokenRequest& request) {
+void write_sampling(json::Writer& w, Route route, const TokenRequest& request) {
   const message::Sampling& s = request.sampling;
   w.field("max_tokens", request.max_new_tokens);
   optional_field(w, "temperature", s.temperature);
@@ -24,7 +26,7 @@ void write_sampling(json::Writer& w, const TokenRequest& request) {
   optional_field(w, "seed", s.seed);
   if (!s.stop.empty()) write_strings(w, "stop", s.stop);
   if (const auto ids = stop_ids(request); !ids.empty()) write_ids(w, "stop_token_ids", ids);
-  w.field("logprobs", std::uint64_t{s.logprobs ? s.top_logprobs : 0});
+  w.field("logprobs", logprobs_asked(route, s));
   w.field("skip_special_tokens", false);
   w.field("spaces_between_special_tokens", false);
 }
@@ -36,6 +38,12 @@ void open_ids(std::string& body, std::string_view name, const TokenRequest& requ
 }
 
 }  // namespace
+
+std::uint64_t logprobs_asked(Route route, const message::Sampling& sampling) {
+  const std::uint64_t wanted = sampling.logprobs ? sampling.top_logprobs : 0;
+  if (route == Route::kCompletions || wanted == 0 || wanted >= kMostLogprobs) return wanted;
+  return wanted + 1;
+}
 
 std::string token_body(Route route, const TokenRequest& request, std::string_view model) {
   std::string body;
@@ -49,7 +57,7 @@ std::string token_body(Route route, const TokenRequest& request, std::string_vie
   open_ids(body, route == Route::kGenerate ? "token_ids" : "prompt", request);
   json::Writer w;
   w.begin_object();
-  write_sampling(w, request);
+  write_sampling(w, route, request);
   if (route == Route::kGenerate) {
     w.field("output_kind", kDeltas);
     // Text is nobody's here, but stop strings are looked for in it.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,12 @@ constexpr std::string_view name(Route route) {
 // The body for `route`: streamed, with a logprob for each sampled id and nothing left out of the
 // ids. `model` may be empty for kGenerate: the base model.
 std::string token_body(Route route, const TokenRequest& request, std::string_view model);
+
+// How many logprobs each sampled id is to come with, as its key `logprobs` says it. Of the entries
+// that the generate route gives, the sampled id takes the first whether it is likely or not, so
+// one more is asked for; not beyond vLLM's own limit of 20, where the last alternative is lost
+// when a less likely id was sampled. Completions list the sampled id beside those asked for.
+std::uint64_t logprobs_asked(Route route, const message::Sampling& sampling);
 
 // The newest release's limits on a cache_salt (older ones take any); empty: none is asked for.
 base::Status check_salt(std::string_view salt);

@@ -63,13 +63,28 @@ TEST(VllmRequest, every_sampling_parameter_has_its_key_on_both_routes) {
     EXPECT_EQ(at.find("seed")->raw(), "7");
     EXPECT_EQ(at.find("stop")->raw(), R"(["a\"","b"])");
     EXPECT_EQ(at.find("stop_token_ids")->raw(), "[9,4]");
-    EXPECT_EQ(at.find("logprobs")->raw(), "5");
+    EXPECT_EQ(at.find("logprobs")->raw(), route == Route::kGenerate ? "6" : "5");
   }
   r.sampling.logprobs = false;
   const auto hidden = json::Document::parse(token_body(Route::kGenerate, r, "m"));
   EXPECT_EQ(hidden->root().find("sampling_params")->find("logprobs")->raw(), "0");
   EXPECT_TRUE(hidden->root().find("sampling_params")->find("detokenize")->boolean())
       << "stop strings are looked for in text";
+}
+
+TEST(VllmRequest, generate_makes_room_for_the_sampled_id_among_the_alternatives) {
+  const auto asked = [](Route route, bool logprobs, unsigned tops) {
+    message::Sampling sampling;
+    sampling.logprobs = logprobs;
+    sampling.top_logprobs = tops;
+    return logprobs_asked(route, sampling);
+  };
+  EXPECT_EQ(asked(Route::kGenerate, true, 1), 2U);
+  EXPECT_EQ(asked(Route::kGenerate, true, 19), 20U);
+  EXPECT_EQ(asked(Route::kGenerate, true, 20), 20U) << "vLLM refuses more";
+  EXPECT_EQ(asked(Route::kCompletions, true, 5), 5U) << "it stands beside them there";
+  EXPECT_EQ(asked(Route::kGenerate, true, 0), 0U);
+  EXPECT_EQ(asked(Route::kGenerate, false, 5), 0U);
 }
 
 TEST(VllmRequest, a_higher_priority_is_a_lower_number_beside_the_salt) {
