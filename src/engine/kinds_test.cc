@@ -17,6 +17,7 @@ Choice choice(std::string kind, std::string mode) {
 TEST(Kinds, every_kind_and_mode_that_is_named_can_be_made) {
   base::sim::SimWorld world{1};
   for (const Kind& kind : kinds()) {
+    if (kind.path == Path::kMessages) continue;
     for (const Mode& mode : kind.modes) {
       auto made =
           make_engine(world.runtime, choice(std::string(kind.name), std::string(mode.name)));
@@ -27,6 +28,15 @@ TEST(Kinds, every_kind_and_mode_that_is_named_can_be_made) {
     auto standard = make_engine(world.runtime, choice(std::string(kind.name), ""));
     EXPECT_EQ((*standard)->mode(), kind.modes[0].name);
   }
+}
+
+TEST(Kinds, a_kind_that_is_driven_by_messages_has_no_engine_by_ids_and_says_what_to_do) {
+  base::sim::SimWorld world{1};
+  const auto made = make_engine(world.runtime, choice("openai", "chat"));
+  EXPECT_EQ(made.error().kind, base::ErrorKind::kUnsupported);
+  for (const char* word : {"--tokenizer", "--engine-kind", "sglang, vllm"})
+    EXPECT_NE(made.error().message.find(word), std::string::npos) << made.error().message;
+  EXPECT_EQ(kinds_by_ids().find("openai"), std::string::npos);
 }
 
 TEST(Kinds, an_unknown_word_is_refused_with_the_words_there_are) {
