@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The relay of messages (engine kind openai) beside nginx, both relaying the same server's answers byte for byte over kept connections:
-whole answers of 1, 10 and 200 KB, and a stream of 200 events. Rounds interleaved; CPU time of the process per request or event."""
+whole answers of 1, 10 and 200 KB (nginx with its buffers), and a stream of 200 events (nginx without). Rounds interleaved; CPU time of the
+process per request or event."""
 from __future__ import annotations
 
 import argparse
@@ -86,9 +87,9 @@ def compare(what: str, unit: str, units: int, path: str, body: str, peers: list[
 class Behind:
     """nginx and the relay in front of one server."""
 
-    def __init__(self, tool: str, server):
+    def __init__(self, tool: str, server, buffering: str):
         self.gateway = Server([tool, "serve", "--port", "0", "--engine", server.url, "--engine-kind", "openai", "--threads", "1"])
-        self.nginx = Nginx(server)
+        self.nginx = Nginx(server, buffering)
         self.peers = [Peer("nginx", self.nginx.url, self.nginx.worker), Peer("verbatim", self.gateway.url, self.gateway.pid)]
 
     def __enter__(self) -> list[Peer]:
@@ -110,7 +111,7 @@ def main() -> None:
     print(f"{args.connections} connections, {args.rounds} interleaved rounds of {args.seconds} s, medians; request of {len(chat())} bytes")
     answers = Answers()
     try:
-        with Behind(args.tool, answers) as peers:
+        with Behind(args.tool, answers, "on") as peers:
             for name in SIZES:
                 if args.only in (None, name):
                     compare(f"answer of {name} KB", "request", 1, f"{CHAT}?size={name}", chat(), peers, args)
@@ -121,7 +122,7 @@ def main() -> None:
     text = "the quick brown fox jumps over the lazy dog " * 60
     engine = Server([args.tool, "sim", "--face", "dynamo", "--tokenizer", str(TOY), "--port", "0", "--behaviour", "fixed-text", "--text", text])
     try:
-        with Behind(args.tool, engine) as peers:
+        with Behind(args.tool, engine, "off") as peers:
             compare(f"stream of {EVENTS} events", "event", EVENTS, CHAT, chat(stream=True, max_tokens=EVENTS), peers, args)
     finally:
         engine.stop()
