@@ -4,11 +4,11 @@
 #include <string>
 #include <string_view>
 
+#include "api/route_table.h"
 #include "base/random.h"
 #include "gateway/error_policy.h"
 #include "gateway/session_view.h"
 #include "json/writer.h"
-#include "protocol/openai_error.h"
 
 namespace verbatim::api {
 
@@ -23,14 +23,6 @@ namespace {
 
 constexpr std::string_view kJson = "application/json";
 constexpr base::Duration kReadyTimeout = std::chrono::seconds(25);
-
-// What a handler gets beside the services.
-struct Call {
-  const Request& request;
-  Responder& responder;
-  base::CancelSignal& cancel;
-  std::string session_id;  // of /sessions/{id}...
-};
 
 base::Error no_session(const std::string& id) {
   return error(ErrorKind::kNotFound,
@@ -110,13 +102,7 @@ Task<void> delete_session(Services& services, Call& call) {
   (void)co_await call.responder.send(204, kJson, "");
 }
 
-struct Route {
-  std::string_view method;
-  std::string_view path;  // "{id}" stands for one segment
-  Task<void> (*handler)(Services&, Call&);
-};
-
-constexpr std::array<Route, 9> kRoutes{
+constexpr std::array<Route<Services>, 9> kRoutes{
     {{"GET", "/health", health},
      {"GET", "/healthz", health},
      {"GET", "/ready", ready},
@@ -127,51 +113,12 @@ constexpr std::array<Route, 9> kRoutes{
      {"DELETE", "/sessions/{id}", delete_session},
      {"POST", "/sessions/{id}/v1/chat/completions", session_chat}}};
 
-// Does `path` have the form `pattern`? Takes what stands at "{id}".
-bool matches(std::string_view pattern, std::string_view path, std::string_view& id) {
-  constexpr std::string_view kId = "{id}";
-  const auto at = pattern.find(kId);
-  if (at == std::string_view::npos) return pattern == path;
-  const std::string_view rest = pattern.substr(at + kId.size());
-  if (!path.starts_with(pattern.substr(0, at))) return false;
-  path.remove_prefix(at);
-  const auto end = std::min(path.find('/'), path.size());
-  if (end == 0 || path.substr(end) != rest) return false;
-  id = path.substr(0, end);
-  return true;
-}
-
-Task<void> not_allowed(Responder& responder, const Request& request, const std::string& allow) {
-  const auto failure = error(ErrorKind::kInvalidRequest,
-                             "method " + std::string(request.method) + " is not allowed on " +
-                                 std::string(request.path) + "; allowed: " + allow);
-  net::Headers headers;
-  headers.add("Content-Type", kJson).add("Allow", allow);
-  (void)co_await responder.send(405, headers, protocol::openai_error_body(failure));
-}
-
 }  // namespace
 
 Task<void> route(Services& services, const Request& request, Responder& responder,
                  base::CancelSignal& cancel) {
-  std::string allow;
-  for (const auto& route : kRoutes) {
-    std::string_view id;
-    if (!matches(route.path, request.path, id)) continue;
-    // HEAD is a GET whose body the server leaves out.
-    const bool head = request.method == "HEAD" && route.method == "GET";
-    if (request.method == route.method || head) {
-      Call call{request, responder, cancel, std::string(id)};
-      co_return co_await route.handler(services, call);
-    }
-    if (!allow.empty()) allow += ", ";
-    allow += route.method;
-  }
-  if (!allow.empty()) co_return co_await not_allowed(responder, request, allow);
-  co_await send_error(
-      responder,
-      error(ErrorKind::kNotFound, "no such path: " + std::string(request.path.substr(0, 200)) +
-                                      "; a client's base URL ends in /v1 or /sessions/{id}/v1"));
+  return dispatch<Services>(kRoutes, services, request, responder, cancel,
+                            "a client's base URL ends in /v1 or /sessions/{id}/v1");
 }
 
 }  // namespace verbatim::api

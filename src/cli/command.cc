@@ -24,4 +24,11 @@ base::Error cannot_listen(base::Error error) {
   return error;
 }
 
+base::Status check_port(base::Network& network, const std::string& host, std::uint16_t port) {
+  const auto alone = network.listen(host, port, base::Network::PortUse::kExclusive);
+  if (!alone) return cannot_listen(alone.error());
+  (*alone)->close();
+  return {};
+}
+
 }  // namespace verbatim::cli

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/stream.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
 class App;
@@ -29,6 +30,9 @@ Exit usage(const std::string& what);
 
 // The error of a server that can't listen, with the options to change.
 base::Error cannot_listen(base::Error error);
+// Threads share the port among themselves, and the kernel would let another gateway of the same
+// user join in and take half of the requests: only an exclusive listener sees that it is taken.
+base::Status check_port(base::Network& network, const std::string& host, std::uint16_t port);
 
 Run add_serve(CLI::App& program);
 Run add_sim(CLI::App& program);

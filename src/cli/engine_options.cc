@@ -58,6 +58,7 @@ Result<std::pair<std::string, std::string>> discover(const std::string& kind) {
   std::string names;
   std::string asked;
   for (const auto& known : engine::kinds()) {
+    if (known.variable.empty()) continue;
     asked.append(asked.empty() ? "" : ", ").append(known.variable);
     if (kind != "auto" && kind != known.name) continue;
     auto url = environment(known.variable);

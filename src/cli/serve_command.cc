@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/engine_options.h"
 #include "cli/model_options.h"
+#include "cli/serve_relay.h"
 #include "engine/background.h"
 #include "engine/late_engine.h"
 #include "engine/pool/engine.h"
@@ -194,15 +195,9 @@ class Serving {
         std::make_unique<engine::pool::Pool>(runtime, std::move(replicas), std::move(pool)));
   }
 
-  // Threads share the port among themselves, and the kernel would let another gateway of the same
-  // user join in and take half of the requests: only an exclusive listener sees that it is taken.
   base::Status check_port() {
     if (parts_.size() == 1 || options_.port == 0) return {};
-    const auto alone = parts_[0]->network->listen(options_.host, options_.port,
-                                                  base::Network::PortUse::kExclusive);
-    if (!alone) return cannot_listen(alone.error());
-    (*alone)->close();
-    return {};
+    return cli::check_port(*parts_[0]->network, options_.host, options_.port);
   }
 
   void stop() {
@@ -268,9 +263,29 @@ base::Result<std::vector<Chosen>> choose_engines(const std::vector<engine::Choic
   return engines;
 }
 
+// An option that says something of a model or of records, which a relay has not; null: none is set.
+const char* token_option(const ServeOptions& options) {
+  const std::pair<const char*, bool> given[] = {
+      {"--tokenizer", !options.model.tokenizer_dir.empty()},
+      {"--record-dir", !options.record_dir.empty()},
+      {"--chat-template", !options.model.chat_template.empty()},
+      {"--model-name", !options.model.name.empty()},
+      {"--vocab-size", options.model.vocab_size != 0},
+      {"--max-model-len", options.max_model_len != 0},
+      {"--cache-dir", !options.model.cache_dir.empty()}};
+  for (const auto& [option, set] : given) {
+    if (set) return option;
+  }
+  return nullptr;
+}
+
 Exit run(const ServeOptions& options) {
   auto asked = options.engine.choices(options.host + ":" + std::to_string(options.port));
   if (!asked.ok()) return usage(asked.error().message);
+  if (relays(asked->front()) || options.model.tokenizer_dir.empty()) {
+    return serve_relay(*asked, {options.host, options.port, options.threads},
+                       token_option(options));
+  }
   const auto files = base::system_files();
   auto model = load_model(*files, options.model);
   if (!model) return fail(model.error(), Exit::kUsage);
@@ -296,6 +311,10 @@ Run add_serve(CLI::App& program) {
   auto options = std::make_shared<ServeOptions>();
   options->engine.add(*command);
   options->model.add_tokenizer(*command);
+  command->get_option("--tokenizer")
+      ->required(false)
+      ->description(
+          "folder with tokenizer.json; not for --engine-kind openai, whose messages are relayed");
   options->model.add_template(*command);
   command
       ->add_option("--model-name", options->model.name,

@@ -98,12 +98,24 @@ Task<Result<net::ClientResponse>> HttpPeer::post(std::string_view path, std::str
   co_return std::move(*response);
 }
 
-Task<Result<net::ClientResponse>> HttpPeer::send(const net::ClientRequest& post,
+Task<Result<net::ClientResponse>> HttpPeer::forward(const Forward& request) {
+  const std::string where = target(request.target);
+  net::ClientRequest sent = request_to(request.method, where);
+  for (const auto field : request.headers) sent.headers.add(field.name, field.value);
+  if (!request.body.empty()) sent.body.push_back(request.body);
+  sent.cancel = request.cancel;
+  sent.retry = net::RetryPolicy::kNever;
+  auto response = co_await send(sent, in(options_.head_timeout));
+  if (!response.ok()) co_return at_engine(std::move(response).error(), options_);
+  co_return std::move(*response);
+}
+
+Task<Result<net::ClientResponse>> HttpPeer::send(const net::ClientRequest& request,
                                                  MonoTime deadline) {
   bool connected_again = false;
   for (unsigned stale = 0;;) {
     const MonoTime sent = runtime_.clock().now();
-    auto response = co_await client_.request(post, deadline);
+    auto response = co_await client_.request(request, deadline);
     if (response.ok()) co_return std::move(response);
     base::Error error = std::move(response).error();
     if (is_stale(error)) {

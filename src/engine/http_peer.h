@@ -60,6 +60,15 @@ class HttpPeer {
   // head_timeout. Errors name the engine; kUnavailable: nothing can have been sampled.
   base::Task<base::Result<net::ClientResponse>> post(std::string_view path, std::string_view body,
                                                      Sent sent);
+  // Sends on a request of somebody else as it is, under the key of this side, by the same rules.
+  struct Forward {
+    std::string_view method;
+    std::string_view target;  // behind the base path, with its query
+    net::Headers headers;     // what goes up; none of them is the key
+    std::string_view body;
+    base::CancelSignal* cancel = nullptr;
+  };
+  base::Task<base::Result<net::ClientResponse>> forward(const Forward& request);
   // The error behind an answer that is no 200.
   base::Task<base::Error> read_refusal(net::ClientResponse response, base::MonoTime deadline);
 
@@ -83,7 +92,7 @@ class HttpPeer {
   }
 
  private:
-  base::Task<base::Result<net::ClientResponse>> send(const net::ClientRequest& post,
+  base::Task<base::Result<net::ClientResponse>> send(const net::ClientRequest& request,
                                                      base::MonoTime deadline);
   base::Task<void> read_rest(net::ClientResponse response);
 

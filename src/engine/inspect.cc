@@ -30,6 +30,7 @@ void speaks_for(Identity& identity, std::string_view kind) {
 
 void read_owner(const Value& models, Identity& identity) {
   const auto data = member_in(models, "data");
+  identity.lists_models = data && data->is_array();
   if (!data || !data->is_array() || data->empty()) {
     identity.evidence.emplace_back("GET /v1/models: no model");
     return;
@@ -37,7 +38,7 @@ void read_owner(const Value& models, Identity& identity) {
   const std::string owner = text_in((*data->begin()).value, "owned_by");
   identity.evidence.push_back("GET /v1/models: owned_by " + (owner.empty() ? "nobody" : owner));
   for (const Kind& kind : kinds()) {
-    if (owner == kind.owner) speaks_for(identity, kind.name);
+    if (!owner.empty() && owner == kind.owner) speaks_for(identity, kind.name);
   }
 }
 
@@ -59,6 +60,18 @@ std::string joined(const std::vector<std::string>& lines, const char* between) {
 base::Error refused(const Identity& identity, const std::string& what) {
   return base::error(ErrorKind::kUnsupported,
                      what + " (seen: " + joined(identity.evidence, "; ") + ")");
+}
+
+bool by_messages(std::string_view kind) {
+  const Kind* known = find_kind(kind);
+  return known != nullptr && known->path == Path::kMessages;
+}
+
+// The kind that any server of the protocol is, where nothing more is known of it.
+std::string kind_by_messages() {
+  const auto at = std::find_if(kinds().begin(), kinds().end(),
+                               [](const Kind& kind) { return kind.path == Path::kMessages; });
+  return std::string(at->name);
 }
 
 std::string product(std::string_view kind) {
@@ -88,10 +101,7 @@ Status check_release(const Choice& choice, const Identity& identity) {
 
 Task<Result<Identity>> identify(base::Runtime& runtime, const Choice& choice,
                                 base::MonoTime deadline) {
-  PeerOptions options;
-  options.url = server_root(choice.url);
-  options.api_key = choice.api_key;
-  HttpPeer peer(runtime, options);
+  HttpPeer peer(runtime, peer_of(choice));
   Identity identity;
   auto models = co_await peer.get_json("/v1/models", deadline);
   // An answer with an error status is an answer.
@@ -104,6 +114,7 @@ Task<Result<Identity>> identify(base::Runtime& runtime, const Choice& choice,
   std::map<std::string_view, std::string> releases;
   for (const Kind& kind : kinds()) {
     if (!answers) break;
+    if (kind.recognise == nullptr) continue;
     auto traces = co_await kind.recognise(peer, deadline);
     for (auto& trace : traces) {
       speaks_for(identity, kind.name);
@@ -118,7 +129,9 @@ Task<Result<Identity>> identify(base::Runtime& runtime, const Choice& choice,
 }
 
 Result<Choice> settle(Choice choice, const Identity& identity) {
-  if (choice.kind == "auto") {
+  if (choice.kind == "auto" && identity.kinds.empty() && identity.lists_models) {
+    choice.kind = kind_by_messages();
+  } else if (choice.kind == "auto") {
     if (identity.kinds.empty()) {
       return refused(identity, "what engine this is could not be told: say --engine-kind, of " +
                                    known_products());
@@ -134,7 +147,8 @@ Result<Choice> settle(Choice choice, const Identity& identity) {
                                    "drives " +
                                    known_products());
     }
-  } else if (!identity.kinds.empty() && !is_known(identity, choice.kind)) {
+  } else if (!identity.kinds.empty() && !is_known(identity, choice.kind) &&
+             !by_messages(choice.kind)) {
     return refused(identity, "--engine-kind " + choice.kind + " was said, but this is " +
                                  joined(identity.kinds, " and ") + ": a request by ids would be " +
                                  "refused, or its ids ignored; say --engine-kind " +

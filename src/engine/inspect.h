@@ -16,13 +16,15 @@ struct Identity {
   std::vector<std::string> evidence;  // "GET /v1/models: owned_by vllm", one line each
   std::string release;                // of the one kind; empty: not said
   std::vector<ModelInfo> models;
+  bool lists_models = false;  // GET /v1/models answers as the OpenAI protocol says
 };
 
 // Asks the server at `choice.url`. Fails (kUnavailable, kTimeout) when nothing answers there.
 base::Task<base::Result<Identity>> identify(base::Runtime& runtime, const Choice& choice,
                                             base::MonoTime deadline);
 
-// Completes a choice whose kind is "auto" and checks one that says it: kUnsupported where the
+// Completes a choice whose kind is "auto" (a server for which nothing speaks is driven by messages
+// where it lists models) and checks one that says it: kUnsupported where the
 // server is of another kind, of several or of none that is known, or where its release is too old
 // for the mode; the message says what was found and what to do. Pure.
 base::Result<Choice> settle(Choice choice, const Identity& identity);

@@ -126,6 +126,22 @@ TEST(Inspect, auto_takes_the_kind_that_is_there_and_says_so_where_it_can_not) {
     EXPECT_TRUE(settle(choice(declared), Scene(both).identify_it().value()).ok()) << declared;
 }
 
+TEST(Inspect, a_server_for_which_nothing_speaks_is_driven_by_messages_if_it_lists_models) {
+  for (const char* page : {R"({"data":[]})", R"({"data":[{"id":"m","owned_by":"somebody"}]})",
+                           R"({"object":"list","data":[{"id":"m"}]})"}) {
+    const Identity found = Scene(Pages{{"GET /v1/models", page}}).identify_it().value();
+    EXPECT_TRUE(found.kinds.empty()) << page;
+    EXPECT_EQ(settle(choice("auto"), found)->kind, "openai") << page;
+  }
+  for (const auto& pages :
+       {Pages{}, Pages{{"GET /v1/models", "[]"}}, Pages{{"GET /v1/models", R"({"models":[]})"}}})
+    EXPECT_FALSE(settle(choice("auto"), Scene(pages).identify_it().value()).ok());
+  for (const auto& pages : {kVllm, kSglang, Pages{}}) {
+    const Identity found = Scene(pages).identify_it().value();
+    EXPECT_EQ(settle(choice("openai"), found)->kind, "openai") << "every server may be relayed to";
+  }
+}
+
 TEST(Inspect, another_kind_than_the_declared_one_is_refused_with_the_remedy) {
   for (const auto& [declared, pages, found] :
        {std::tuple("sglang", kVllm, "vllm"), std::tuple("vllm", kSglang, "sglang"),

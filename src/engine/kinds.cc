@@ -19,12 +19,16 @@ constexpr std::array kSglangModes = {
          true},
     Mode{sglang::name(sglang::Route::kChat), "0.5.13", sglang::path(sglang::Route::kChat)}};
 constexpr std::array kDynamoModes = {Mode{"chat", "1.4", dynamo::kPath}};
+// Whatever speaks the public protocol: no release to ask for.
+constexpr std::array kOpenaiModes = {Mode{"chat", "", "/v1/chat/completions"}};
 constexpr std::array kKinds = {
     Kind{"sglang", "SGLang", "sglang", "max_model_len", "SGLANG_BASE_URL", kSglangModes,
          sglang::recognise},
     Kind{"vllm", "vLLM", "vllm", "max_model_len", "VLLM_BASE_URL", vllm::kModes, vllm::recognise},
     Kind{"dynamo", "NVIDIA Dynamo", "nvidia", "context_window", "DYNAMO_BASE_URL", kDynamoModes,
-         dynamo::recognise}};
+         dynamo::recognise},
+    Kind{"openai", "OpenAI-compatible", "", "max_model_len", "", kOpenaiModes, nullptr,
+         Path::kMessages}};
 
 // The next number of a release, and what is behind it and its dot.
 bool next_number(std::string_view& release, unsigned& number) {
@@ -59,6 +63,12 @@ std::span<const Kind> kinds() {
   return kKinds;
 }
 
+std::string kinds_by_ids() {
+  std::vector<Kind> list(kKinds.begin(), kKinds.end());
+  std::erase_if(list, [](const Kind& kind) { return kind.path != Path::kTokens; });
+  return words(list);
+}
+
 const Kind* find_kind(std::string_view name) {
   const auto at = std::find_if(kKinds.begin(), kKinds.end(),
                                [&](const Kind& kind) { return kind.name == name; });
@@ -90,6 +100,13 @@ net::Url server_root(net::Url url) {
   return url;
 }
 
+PeerOptions peer_of(const Choice& choice) {
+  PeerOptions options;
+  options.url = server_root(choice.url);
+  options.api_key = choice.api_key;
+  return options;
+}
+
 base::Result<std::unique_ptr<Engine>> make_engine(base::Runtime& runtime, const Choice& choice) {
   const Kind* kind = find_kind(choice.kind);
   if (kind == nullptr) {
@@ -99,6 +116,14 @@ base::Result<std::unique_ptr<Engine>> make_engine(base::Runtime& runtime, const 
   if (mode == nullptr) {
     return base::invalid("mode", "found \"" + choice.mode + "\", expected a mode of " +
                                      std::string(kind->name) + ": " + words(kind->modes));
+  }
+  if (kind->path == Path::kMessages) {
+    return base::error(base::ErrorKind::kUnsupported,
+                       "an " + std::string(kind->product) +
+                           " server is driven by messages, so tokens can't be exact: to relay to "
+                           "it, leave out --tokenizer; for exact tokens name the kind behind it "
+                           "with --engine-kind, of " +
+                           kinds_by_ids());
   }
   if (kind->name == "sglang") {
     sglang::Options options;

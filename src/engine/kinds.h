@@ -19,17 +19,24 @@ namespace verbatim::engine {
 
 using Recognise = base::Task<std::vector<Trace>> (*)(HttpPeer& peer, base::MonoTime deadline);
 
-// A kind of engine that this build drives by token ids.
+// What goes up to an engine: token ids, or the messages as the client wrote them. By messages
+// tokens can't be exact, and there is no Engine: the requests are relayed (gateway::Relay).
+enum class Path { kTokens, kMessages };
+
+// A kind of engine that this build drives.
 struct Kind {
   std::string_view name;        // of the kind, in commands and records
   std::string_view product;     // what people call it
-  std::string_view owner;       // owned_by in its GET /v1/models
+  std::string_view owner;       // owned_by in its GET /v1/models; empty: anybody
   std::string_view context;     // what the context length is called there
-  std::string_view variable;    // environment variable that names such a server
+  std::string_view variable;    // environment variable that names such a server; empty: none
   std::span<const Mode> modes;  // the first is the default
-  Recognise recognise;          // looks for traces of it, with GETs
+  Recognise recognise;          // looks for traces of it, with GETs; null: it leaves none
+  Path path = Path::kTokens;
 };
 std::span<const Kind> kinds();
+// "sglang, vllm": the kinds that are driven by token ids.
+std::string kinds_by_ids();
 // Null where no kind, or no mode of it, has the name.
 const Kind* find_kind(std::string_view name);
 const Mode* find_mode(const Kind& kind, std::string_view name);
@@ -53,7 +60,10 @@ struct Choice {
   std::optional<base::Duration> idle_timeout;
   std::optional<base::Duration> stale_time;
 };
-// Errors: kInvalidRequest, field "kind" or "mode", with the words there are.
+// Its server, under its key.
+PeerOptions peer_of(const Choice& choice);
+// Errors: kInvalidRequest, field "kind" or "mode", with the words there are; kUnsupported where the
+// kind is driven by messages.
 base::Result<std::unique_ptr<Engine>> make_engine(base::Runtime& runtime, const Choice& choice);
 
 }  // namespace verbatim::engine

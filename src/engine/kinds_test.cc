@@ -26,6 +26,7 @@ Choice choice(std::string kind, std::string mode) {
 TEST(Kinds, every_kind_and_mode_that_is_named_can_be_made) {
   base::sim::SimWorld world{1};
   for (const Kind& kind : kinds()) {
+    if (kind.path == Path::kMessages) continue;
     for (const Mode& mode : kind.modes) {
       auto made =
           make_engine(world.runtime, choice(std::string(kind.name), std::string(mode.name)));
@@ -85,6 +86,15 @@ TEST(Kinds, a_stream_that_falls_silent_is_borne_for_as_long_as_the_choice_says) 
     EXPECT_GE(waited, std::chrono::seconds(3));
     EXPECT_LT(waited, std::chrono::seconds(4));
   }
+}
+
+TEST(Kinds, a_kind_that_is_driven_by_messages_has_no_engine_by_ids_and_says_what_to_do) {
+  base::sim::SimWorld world{1};
+  const auto made = make_engine(world.runtime, choice("openai", "chat"));
+  EXPECT_EQ(made.error().kind, base::ErrorKind::kUnsupported);
+  for (const char* word : {"--tokenizer", "--engine-kind", "sglang, vllm"})
+    EXPECT_NE(made.error().message.find(word), std::string::npos) << made.error().message;
+  EXPECT_EQ(kinds_by_ids().find("openai"), std::string::npos);
 }
 
 TEST(Kinds, an_unknown_word_is_refused_with_the_words_there_are) {

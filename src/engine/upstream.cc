@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "net/end_to_end.h"
+
 namespace verbatim::engine {
 namespace {
 
@@ -14,16 +16,9 @@ using json::Value;
 
 constexpr std::size_t kMaxMessage = 2000;
 
-// Fields that belong to one connection (RFC 9110 7.6.1), or that our own server writes.
-bool stays_behind(std::string_view name) {
-  static constexpr std::array<std::string_view, 12> kNames = {
-      "connection", "keep-alive",       "proxy-authenticate", "proxy-authorization",
-      "te",         "trailer",          "transfer-encoding",  "upgrade",
-      "server",     "proxy-connection", "content-length",     "date"};
-  for (const auto own : kNames) {
-    if (net::equals_ignoring_case(name, own)) return true;
-  }
-  return false;
+// Every server writes its own.
+bool is_of_the_server(std::string_view name) {
+  return net::equals_ignoring_case(name, "server") || net::equals_ignoring_case(name, "date");
 }
 
 std::string_view trim(std::string_view text) {
@@ -32,25 +27,12 @@ std::string_view trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-// Named by a Connection field: hop-by-hop by the sender's word.
-bool named_by_connection(const net::Headers& headers, std::string_view name) {
-  for (const auto field : headers) {
-    if (!net::equals_ignoring_case(field.name, "connection")) continue;
-    std::string_view rest = field.value;
-    while (!rest.empty()) {
-      const auto comma = rest.find(',');
-      if (net::equals_ignoring_case(trim(rest.substr(0, comma)), name)) return true;
-      rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
-    }
-  }
-  return false;
-}
-
 std::vector<std::pair<std::string, std::string>> end_to_end(const net::Headers& headers) {
+  const net::EndToEnd fields(headers);
   std::vector<std::pair<std::string, std::string>> kept;
   for (const auto field : headers) {
-    if (stays_behind(field.name) || named_by_connection(headers, field.name)) continue;
-    kept.emplace_back(field.name, field.value);
+    if (fields.has(field.name) && !is_of_the_server(field.name))
+      kept.emplace_back(field.name, field.value);
   }
   return kept;
 }

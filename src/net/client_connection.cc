@@ -139,6 +139,7 @@ base::Task<base::Result<std::string_view>> ClientConnection::read(base::MonoTime
       const auto step = body.next(data);
       if (!step.data.empty()) {
         held_ = step.consumed;
+        pump_.pin();
         co_return step.data;
       }
       pump_.consume(step.consumed);
@@ -152,6 +153,27 @@ base::Task<base::Result<std::string_view>> ClientConnection::read(base::MonoTime
     co_await pump_.more();
     timer_.cancel();
   }
+}
+
+base::Task<base::Result<std::string_view>> ClientConnection::read_arrived(base::MonoTime deadline) {
+  auto first = co_await read(deadline);
+  if (first.ok() && !first->empty()) co_return with_what_follows(*first);
+  co_return std::move(first);
+}
+
+// A broken framing behind it is for the next read to tell.
+std::string_view ClientConnection::with_what_follows(std::string_view first) {
+  BodyFraming& body = parser_.body();
+  bool together = true;
+  for (auto rest = pump_.data().substr(held_); !rest.empty() && !body.done() && !body.failed();) {
+    const auto step = body.next(rest);
+    held_ += step.consumed;
+    rest.remove_prefix(step.consumed);
+    if (step.data.empty()) continue;
+    if (std::exchange(together, false)) joined_ = first;
+    joined_ += step.data;
+  }
+  return together ? first : std::string_view(joined_);
 }
 
 void ClientConnection::set_deadline(base::MonoTime deadline) {

@@ -26,6 +26,10 @@ class ClientConnection final : ReadPump::Observer {
   base::Task<base::Status> exchange(const ClientRequest& request, std::string_view user_agent,
                                     base::MonoTime deadline);
   base::Task<base::Result<std::string_view>> read(base::MonoTime deadline);
+  base::Task<base::Result<std::string_view>> read_arrived(base::MonoTime deadline);
+  [[nodiscard]] bool arrived() const {
+    return closed_ || parser_.body().done() || pump_.ended() || pump_.data().size() > held_;
+  }
   void close();
 
   // After a failed exchange: the server closed a kept connection without a byte of answer.
@@ -46,6 +50,7 @@ class ClientConnection final : ReadPump::Observer {
  private:
   base::Status build_head(const ClientRequest& request, std::string_view user_agent);
   base::Task<base::Status> read_head();
+  std::string_view with_what_follows(std::string_view first);
   [[nodiscard]] base::Error why_ended(const char* otherwise, const char* code) const;
   void set_deadline(base::MonoTime deadline);
   void on_stream_end() override;
@@ -59,6 +64,7 @@ class ClientConnection final : ReadPump::Observer {
   base::Timer timer_;
   std::string head_;
   std::vector<std::string_view> pieces_;
+  std::string joined_;    // pieces that did not lie together
   std::size_t held_ = 0;  // bytes of the pump that the caller still looks at
   unsigned exchanges_ = 0;
   bool idle_ = false;

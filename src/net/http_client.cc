@@ -1,5 +1,6 @@
 #include "net/http_client.h"
 
+#include <charconv>
 #include <utility>
 
 #include "net/client_pool.h"
@@ -47,6 +48,26 @@ const Headers& ClientResponse::headers() const {
 }
 bool ClientResponse::length_known() const {
   return connection_->parser().body().kind() != BodyFraming::Kind::kUntilClose;
+}
+
+std::optional<std::uint64_t> ClientResponse::content_length() const {
+  const std::string_view text = headers().find("content-length");
+  std::uint64_t length = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return length;
+}
+
+base::Task<base::Result<std::string_view>> ClientResponse::read_arrived(base::MonoTime deadline) {
+  return connection_->read_arrived(deadline);
+}
+
+bool ClientResponse::arrived() const {
+  return connection_->arrived();
+}
+
+bool ClientResponse::ended() const {
+  return connection_->parser().body().done();
 }
 
 base::Task<base::Result<std::string_view>> ClientResponse::read(base::MonoTime deadline) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,11 +63,20 @@ class ClientResponse {
   [[nodiscard]] const Headers& headers() const;
   // False where the body lasts until the server closes: its end can't be told from a cut.
   [[nodiscard]] bool length_known() const;
+  // What its head says of the length; an answer to HEAD says it of a body that does not follow.
+  [[nodiscard]] std::optional<std::uint64_t> content_length() const;
 
   // The next bytes of the body, as they came; empty at its proved end. They live until the next
   // call. Errors: kEngine "connection closed before the end" (or bad framing), kTimeout, kCancelled
   // after close(), kTooLarge over the body limit.
   base::Task<base::Result<std::string_view>> read(base::MonoTime deadline = base::kNever);
+  // The same, but everything that has arrived, over the borders of chunks: one piece for each read
+  // of the socket. At most the connection's buffer.
+  base::Task<base::Result<std::string_view>> read_arrived(base::MonoTime deadline = base::kNever);
+  // A read would not wait: there is a piece, the end or an error.
+  [[nodiscard]] bool arrived() const;
+  // The end is proved: nothing follows what was read.
+  [[nodiscard]] bool ended() const;
   // The whole rest. kTooLarge over `limit` bytes.
   base::Task<base::Result<std::string>> read_all(std::size_t limit,
                                                  base::MonoTime deadline = base::kNever);

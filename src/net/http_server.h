@@ -37,6 +37,17 @@ class ResponseWrite final : base::IoCompletion {
   std::size_t count_ = 0;
 };
 
+// What tells a client where the body of a streamed answer ends.
+struct BodyEnd {
+  enum class Kind {
+    kChunked,  // its last chunk (HTTP/1.0: as kClose)
+    kLength,   // Content-Length: `length` bytes must follow, and no other number of them
+    kClose,    // the end of the connection: a client can't tell it from a cut
+  };
+  Kind kind = Kind::kChunked;
+  std::uint64_t length = 0;
+};
+
 // The answer to one request: either send(), or begin_stream(), write()..., end(). Server, Date,
 // Connection, Content-Length and Transfer-Encoding are written by the server; such fields in
 // `headers` are left out, as are fields that would break the framing. Every call fails with
@@ -52,16 +63,17 @@ class Responder {
                                    std::string_view body);
   [[nodiscard]] ResponseWrite send(int status, const Headers& headers, std::string_view body);
 
-  // The head of a chunked answer (HTTP/1.0: ended by closing). It is kept back and leaves with the
+  // The head of an answer whose body comes piece by piece. It is kept back and leaves with the
   // first write(), in one system call; flush_head() sends it alone.
   [[nodiscard]] base::Status begin_stream(int status, std::string_view content_type);
-  [[nodiscard]] base::Status begin_stream(int status, const Headers& headers);
+  [[nodiscard]] base::Status begin_stream(int status, const Headers& headers, BodyEnd end = {});
   [[nodiscard]] ResponseWrite flush_head();
   // One chunk, one system call. An empty piece writes nothing.
   [[nodiscard]] ResponseWrite write(std::string_view piece);
   [[nodiscard]] ResponseWrite write(
       std::span<const std::string_view> pieces);  // at most 4, as one chunk
-  // The last piece (may be empty) and the end, in one system call.
+  // The last piece (may be empty) and the end, in one system call. Fewer bytes than BodyEnd::length
+  // says are a cut: the connection is closed.
   [[nodiscard]] ResponseWrite end(std::string_view last_piece = {});
   // Closes the connection without an end: the client sees that the answer was cut.
   void fail();

@@ -194,6 +194,70 @@ TEST_F(HttpServerOnSim, a_stream_that_fails_has_no_last_chunk) {
       });
 }
 
+TEST_F(HttpServerOnSim, a_stream_of_known_length_keeps_the_connection_only_when_it_is_as_long) {
+  struct Row {
+    const char* pieces[2];
+    const char* wire;
+    bool kept;
+  };
+  static constexpr Row kRows[] = {{{"abc", "de"}, "abcde", true},
+                                  {{"abc", "d"}, "abc", false},
+                                  {{"abc", "def"}, "abc", false},
+                                  {{"abcdef", ""}, "", false},
+                                  {{"abcde", ""}, "abcde", true}};
+  for (const Row& row : kRows) {
+    run(
+        [&](const Request&, Responder& responder, base::CancelSignal&) -> base::Task<void> {
+          const Headers none;
+          const auto begun = responder.begin_stream(200, none, {BodyEnd::Kind::kLength, 5});
+          EXPECT_TRUE(begun.ok());
+          (void)co_await responder.flush_head();
+          (void)co_await responder.write(row.pieces[0]);
+          const auto ended = co_await responder.end(row.pieces[1]);
+          EXPECT_EQ(ended.ok(), row.kept);
+        },
+        [&](SimWorld& w, HttpServer&, std::uint16_t port) -> base::Task<void> {
+          RawClient client(w.runtime);
+          co_await client.connect(port);
+          for (int i = 0; i < (row.kept ? 2 : 1); ++i) {
+            co_await client.send(get("/"));
+            const std::string head = co_await client.read_until("\r\n\r\n");
+            EXPECT_EQ(count_of(head, "Content-Length: 5\r\n"), 1U) << head;
+            EXPECT_EQ(count_of(head, "chunked"), 0U);
+            if (row.kept) {
+              const std::string body = co_await client.read_until(row.wire);
+              EXPECT_EQ(body, row.wire);
+            }
+          }
+          if (!row.kept) {
+            const std::string body = co_await client.read_to_end();
+            EXPECT_EQ(body, row.wire);
+          }
+          co_await client.close();
+        });
+  }
+}
+
+TEST_F(HttpServerOnSim, a_stream_until_close_ends_with_the_connection) {
+  run(
+      [](const Request&, Responder& responder, base::CancelSignal&) -> base::Task<void> {
+        const Headers none;
+        (void)responder.begin_stream(200, none, {BodyEnd::Kind::kClose, 0});
+        (void)co_await responder.write("a");
+        (void)co_await responder.end("b");
+      },
+      [](SimWorld& w, HttpServer&, std::uint16_t port) -> base::Task<void> {
+        RawClient client(w.runtime);
+        co_await client.connect(port);
+        co_await client.send(get("/"));
+        const std::string answer = co_await client.read_to_end();
+        EXPECT_TRUE(client.ended());
+        EXPECT_TRUE(answer.ends_with("\r\n\r\nab")) << answer;
+        EXPECT_EQ(count_of(answer, "Connection: close\r\n"), 1U);
+        co_await client.close();
+      });
+}
+
 TEST_F(HttpServerOnSim, headers_of_a_handler_are_sent_once_and_can_not_break_the_framing) {
   run(
       [](const Request&, Responder& responder, base::CancelSignal&) -> base::Task<void> {

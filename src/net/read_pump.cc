@@ -33,6 +33,7 @@ void ReadPump::make_room() {
 
 void ReadPump::consume(std::size_t n) {
   begin_ += n;
+  pinned_ = false;
   if (!paused_) return;
   make_room();
   if (has_room()) std::exchange(paused_, {}).resume();
@@ -47,7 +48,7 @@ void ReadPump::close() {
 base::Task<void> ReadPump::run() {
   for (;;) {
     if (begin_ == end_) begin_ = end_ = 0;
-    if (!has_room()) make_room();
+    if (!has_room() && !pinned_) make_room();
     co_await Room{*this};
     // A read that was over before close() may have filled the buffer: room will not come.
     if (closing_) {

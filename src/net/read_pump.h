@@ -32,9 +32,11 @@ class ReadPump {
   ReadPump(const ReadPump&) = delete;
 
   void start();
-  // What arrived and was not consumed. Lives until consume().
+  // What arrived and was not consumed. Lives until the caller suspends; pinned, until consume().
   [[nodiscard]] std::string_view data() const { return {buffer_.get() + begin_, end_ - begin_}; }
   void consume(std::size_t n);
+  // Bytes that are looked at over a suspension are not moved until the next consume().
+  void pin() { pinned_ = true; }
   // Nothing will arrive behind data() any more.
   [[nodiscard]] bool ended() const { return ended_; }
   // Why, where it was no orderly end.
@@ -87,6 +89,7 @@ class ReadPump {
   std::coroutine_handle<> closer_;
   std::coroutine_handle<> paused_;
   std::optional<base::Error> error_;
+  bool pinned_ = false;
   bool closing_ = false;  // close() was called: nobody will make room
   bool ended_ = false;
   bool finished_ = false;

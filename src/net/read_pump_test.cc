@@ -22,6 +22,7 @@ class HandStream final : public base::ByteStream {
 
   [[nodiscard]] bool reading() const { return reading_ != nullptr; }
   void arrive() { std::exchange(reading_, nullptr)->complete(room_); }
+  void arrive(std::size_t n) { std::exchange(reading_, nullptr)->complete(n); }
   void fail() {
     std::exchange(reading_, nullptr)->complete(base::error(base::ErrorKind::kCancelled, "closed"));
   }
@@ -79,6 +80,29 @@ TEST_F(ReadPumpClosed, ends_while_it_waits_for_room) {
   ASSERT_FALSE(stream.reading());
   close_and_wait();
   if (stream.reading()) stream.fail();
+  EXPECT_TRUE(over);
+}
+
+TEST(ReadPump, pinned_bytes_stay_where_they_are_until_they_are_consumed) {
+  HandStream stream;
+  Nobody observer;
+  ReadPump pump(stream, observer, 8192);
+  bool over = false;
+  pump.start();
+  stream.arrive(100);
+  pump.consume(40);
+  pump.pin();
+  const char* const held = pump.data().data();
+  stream.arrive(8000);
+  EXPECT_FALSE(stream.reading()) << "no room without moving what is looked at";
+  EXPECT_EQ(pump.data().data(), held);
+  pump.consume(60);
+  EXPECT_EQ(pump.data().size(), 8000U);
+  pump.consume(8000);
+  EXPECT_TRUE(stream.reading()) << "it goes on once there is room";
+  pump.close();
+  base::spawn(wait_for_end(pump, over));
+  stream.fail();
   EXPECT_TRUE(over);
 }
 

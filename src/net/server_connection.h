@@ -30,7 +30,8 @@ class ServerConnection final : ReadPump::Observer {
   // Responder's side. Each returns what to write; see Responder.
   ResponseWrite send(int status, std::string_view content_type, const Headers* headers,
                      std::string_view body);
-  base::Status begin_stream(int status, std::string_view content_type, const Headers* headers);
+  base::Status begin_stream(int status, std::string_view content_type, const Headers* headers,
+                            BodyEnd end);
   ResponseWrite write(std::span<const std::string_view> pieces);
   ResponseWrite end(std::string_view last_piece);
   ResponseWrite flush_head();
@@ -61,6 +62,8 @@ class ServerConnection final : ReadPump::Observer {
 
   void begin_head(int status, std::string_view content_type, const Headers* headers);
   ResponseWrite chunk(std::span<const std::string_view> pieces, bool last);
+  void append_framing();
+  base::Status count_down(std::size_t size, bool last);
   base::Status misuse(const char* what) const;
   [[nodiscard]] base::Error gone() const;
 
@@ -80,8 +83,8 @@ class ServerConnection final : ReadPump::Observer {
   Wait wait_ = Wait::kNothing;  // for bytes, in read_request() or linger()
   bool keep_ = true;            // the connection lives on behind this answer
   bool head_only_ = false;      // an answer without body on the wire
-  bool chunked_ = false;
-  bool broken_ = false;  // nothing can be written any more
+  BodyEnd body_end_;            // of a stream; its length counts down
+  bool broken_ = false;         // nothing can be written any more
   bool timed_out_ = false;
   bool sent_continue_ = false;
   bool in_body_ = false;

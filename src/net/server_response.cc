@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <utility>
@@ -104,18 +105,38 @@ ResponseWrite ServerConnection::send(int status, std::string_view content_type,
 }
 
 base::Status ServerConnection::begin_stream(int status, std::string_view content_type,
-                                            const Headers* headers) {
+                                            const Headers* headers, BodyEnd end) {
   if (answer_ == Answer::kFailed || broken_) return gone();
   if (answer_ != Answer::kNone) return misuse("the answer has begun already");
   answer_ = Answer::kHeadHeld;
   head_only_ = has_no_body(status) || request_.method == "HEAD";
-  chunked_ = request_.minor_version == 1 && !has_no_body(status);
-  // HTTP/1.0 knows no chunks: the end of the connection is the end of the body.
-  if (request_.minor_version == 0 && !head_only_) keep_ = false;
+  // HTTP/1.0 knows no chunks.
+  if (request_.minor_version == 0 && end.kind == BodyEnd::Kind::kChunked)
+    end.kind = BodyEnd::Kind::kClose;
+  body_end_ = end;
+  if (end.kind == BodyEnd::Kind::kClose && !head_only_) keep_ = false;
   begin_head(status, content_type, headers);
-  if (chunked_) head_ += "Transfer-Encoding: chunked\r\n";
+  if (!has_no_body(status)) append_framing();
   head_ += "\r\n";
   return {};
+}
+
+void ServerConnection::append_framing() {
+  if (body_end_.kind == BodyEnd::Kind::kChunked) head_ += "Transfer-Encoding: chunked\r\n";
+  if (body_end_.kind != BodyEnd::Kind::kLength) return;
+  head_ += "Content-Length: ";
+  append_number(head_, body_end_.length);
+  head_ += "\r\n";
+}
+
+// A client that counts must not take a part for the whole, nor a surplus for the next answer.
+base::Status ServerConnection::count_down(std::size_t size, bool last) {
+  if (body_end_.kind != BodyEnd::Kind::kLength || head_only_) return {};
+  const bool right = last ? size == body_end_.length : size <= body_end_.length;
+  body_end_.length -= std::min<std::uint64_t>(size, body_end_.length);
+  if (right) return {};
+  fail();
+  return misuse("the body is not as long as its head says");
 }
 
 ResponseWrite ServerConnection::flush_head() {
@@ -143,6 +164,7 @@ ResponseWrite ServerConnection::chunk(std::span<const std::string_view> pieces, 
   std::size_t size = 0;
   for (const std::string_view piece : pieces) size += piece.size();
   if (pieces.size() > 4) return ResponseWrite(misuse("too many pieces for one chunk"));
+  if (auto status = count_down(size, last); !status.ok()) return ResponseWrite(std::move(status));
   if (size == 0 && !last) return ResponseWrite(base::Status());
 
   std::string_view out[ResponseWrite::kMaxPieces];
@@ -150,7 +172,8 @@ ResponseWrite ServerConnection::chunk(std::span<const std::string_view> pieces, 
   if (answer_ == Answer::kHeadHeld) out[n++] = head_;
   answer_ = last ? Answer::kEnded : Answer::kStreaming;
   if (!head_only_) {
-    if (chunked_ && size != 0) {
+    const bool chunked = body_end_.kind == BodyEnd::Kind::kChunked;
+    if (chunked && size != 0) {
       char* end = std::to_chars(size_line_, size_line_ + 18, size, 16).ptr;
       *end++ = '\r';
       *end++ = '\n';
@@ -159,7 +182,7 @@ ResponseWrite ServerConnection::chunk(std::span<const std::string_view> pieces, 
     for (const std::string_view piece : pieces) {
       if (!piece.empty()) out[n++] = piece;
     }
-    if (chunked_) {
+    if (chunked) {
       const std::string_view tail = size != 0 ? (last ? "\r\n0\r\n\r\n" : "\r\n") : "0\r\n\r\n";
       out[n++] = tail;
     }
@@ -214,10 +237,10 @@ ResponseWrite Responder::send(int status, const Headers& headers, std::string_vi
   return connection_.send(status, {}, &headers, body);
 }
 base::Status Responder::begin_stream(int status, std::string_view content_type) {
-  return connection_.begin_stream(status, content_type, nullptr);
+  return connection_.begin_stream(status, content_type, nullptr, {});
 }
-base::Status Responder::begin_stream(int status, const Headers& headers) {
-  return connection_.begin_stream(status, {}, &headers);
+base::Status Responder::begin_stream(int status, const Headers& headers, BodyEnd end) {
+  return connection_.begin_stream(status, {}, &headers, end);
 }
 ResponseWrite Responder::flush_head() {
   return connection_.flush_head();

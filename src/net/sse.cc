@@ -92,6 +92,15 @@ base::Status SseReader::dispatch(const Sink& sink) {
   return status;
 }
 
+bool ends_event(std::string_view tail) {
+  if (tail.empty()) return true;
+  for (int line_ends = 0; line_ends < 2; ++line_ends) {
+    if (!tail.ends_with('\n') && !tail.ends_with('\r')) return false;
+    tail.remove_suffix(tail.ends_with("\r\n") ? 2 : 1);
+  }
+  return true;
+}
+
 void append_sse_data(std::string& out, std::string_view data) {
   for (;;) {
     const std::size_t end = data.find_first_of("\r\n");

@@ -50,6 +50,10 @@ class SseReader {
   bool failed_ = false;
 };
 
+// Whether an event may begin behind a text of whole lines that ends like this: nothing, or an empty
+// line. The last four bytes tell.
+bool ends_event(std::string_view tail);
+
 // Appends "data: <data>\n\n" to `out`; data of several lines becomes several data fields.
 void append_sse_data(std::string& out, std::string_view data);
 // The same with "event: <event>\n" before it. `event` has no line end.

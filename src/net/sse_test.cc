@@ -113,6 +113,13 @@ TEST(SseReader, engines_framings_give_the_same_events) {
       3U);
 }
 
+TEST(SseReader, an_event_may_begin_behind_an_empty_line_only) {
+  for (const char* tail : {"", "a\n\n", "a\r\r", "a\r\n\r\n", "a\n\r\n", "a\r\n\n", "\n\n"})
+    EXPECT_TRUE(ends_event(tail)) << tail;
+  for (const char* tail : {"a", "a\n", "a\r\n", "\r\n", "\n\na", "\n\n "})
+    EXPECT_FALSE(ends_event(tail)) << tail;
+}
+
 TEST(SseWriter, what_is_written_is_read_back) {
   for (const std::string data :
        {"", "a", "a\nb", "\n", "a\r\nb\rc\n", " leading", "{\"x\":\"\\n\"}"}) {

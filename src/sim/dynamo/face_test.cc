@@ -73,8 +73,8 @@ TEST(DynamoFace, a_stream_hears_of_errors_behind_200) {
   for (const auto& [profile, says] :
        {std::pair("1.6.1", R"("type":"service_unavailable","code":503})"),
         std::pair("1.4.1", R"("type":"internal_server_error","code":500})")}) {
-    const auto busy = [profile = profile](SimOptions& o) {
-      o.profile = profile;
+    const auto busy = [release = profile](SimOptions& o) {
+      o.profile = release;
       o.faults.set(Fault::kHttp503, 1000);
     };
     const auto whole = chat(busy, body());

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/http_peer.h"
+#include "gateway/relay.h"
+#include "net/http_server.h"
+
+namespace verbatim::api {
+
+// The gateway of the message path on one executor: it passes requests on to a server that speaks
+// the OpenAI protocol (see gateway::Relay). What needs token ids is refused with the remedy. Life:
+// created, start()ed, drain()ed to the end, destroyed; all on the executor's thread (creation and
+// start: before it runs).
+class RelayInstance {
+ public:
+  RelayInstance(base::Runtime& runtime, engine::PeerOptions engine, net::ServerOptions server = {});
+
+  base::Result<std::uint16_t> start(const std::string& host, std::uint16_t port,
+                                    base::Network::PortUse use) {
+    return server_.start(host, port, use);
+  }
+  // Lets running answers finish until `deadline`, then cuts them; returns when nothing runs any
+  // more.
+  base::Task<void> drain(base::MonoTime deadline);
+
+  [[nodiscard]] std::size_t connections() const { return server_.connections(); }
+
+ private:
+  base::Task<void> route(const net::Request& request, net::Responder& responder,
+                         base::CancelSignal& cancel);
+
+  engine::HttpPeer peer_;
+  gateway::Relay relay_;
+  net::HttpServer server_;
+};
+
+}  // namespace verbatim::api

@@ -1,0 +1,150 @@
+#include "cli/serve_relay.h"
+
+#include <cstdio>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "api/relay_instance.h"
+#include "cli/engine_options.h"
+#include "net/asio_network.h"
+#include "net/asio_threads.h"
+
+namespace verbatim::cli {
+namespace {
+
+using base::Task;
+
+constexpr int kDrainSeconds = 30;
+
+// One thread's part of the gateway.
+struct Part {
+  Part(net::AsioLoop& loop, base::Files& files, base::Worker& worker, engine::PeerOptions engine)
+      : network(net::asio_network(loop)),
+        runtime{loop, *network, *random, files, worker},
+        instance(runtime, std::move(engine)) {}
+  std::unique_ptr<base::Random> random = base::system_random();
+  std::unique_ptr<base::Network> network;
+  base::Runtime runtime;
+  api::RelayInstance instance;
+};
+
+Task<void> shut_down(Part& part, net::AsioLoop& loop) {
+  co_await part.instance.drain(part.runtime.clock().now() + std::chrono::seconds(kDrainSeconds));
+  loop.stop();
+}
+
+class Relaying {
+ public:
+  Relaying(const RelayOptions& options, const engine::Choice& choice)
+      : options_(options),
+        engine_(engine::peer_of(choice)),
+        loops_(options.threads == 0 ? net::usable_cores() : options.threads) {}
+
+  base::Status start() {
+    for (std::size_t i = 0; i < loops_.size(); ++i)
+      parts_.push_back(std::make_unique<Part>(loops_[i], *files_, *worker_, engine_));
+    const bool alone = parts_.size() == 1;
+    std::uint16_t port = options_.port;
+    if (!alone && port != 0) {
+      auto status = check_port(*parts_[0]->network, options_.host, port);
+      if (!status.ok()) return status;
+    }
+    using Use = base::Network::PortUse;
+    for (const auto& part : parts_) {
+      auto bound =
+          part->instance.start(options_.host, port, alone ? Use::kExclusive : Use::kShared);
+      if (!bound) return cannot_listen(bound.error());
+      port = *bound;
+    }
+    std::printf("verbatim: relaying on http://%s:%u (engine %s%s, openai, %zu threads)\n",
+                options_.host.c_str(), port, net::host_field(engine_.url.endpoint).c_str(),
+                engine_.url.base_path.c_str(), parts_.size());
+    std::fflush(stdout);
+    return {};
+  }
+
+  void run() {
+    loops_[0].on_terminate([this](int) { stop(); });
+    loops_.run();
+  }
+
+ private:
+  void stop() {
+    if (std::exchange(stopping_, true)) return;
+    std::fprintf(stderr, "verbatim: shutting down: running answers may end within %d s\n",
+                 kDrainSeconds);
+    for (std::size_t i = 0; i < loops_.size(); ++i)
+      loops_[i].post([this, i] { base::spawn(shut_down(*parts_[i], loops_[i])); });
+  }
+
+  const RelayOptions& options_;
+  const engine::PeerOptions engine_;
+  std::unique_ptr<base::Files> files_ = base::system_files();
+  std::unique_ptr<base::Worker> worker_ = base::thread_worker("files");
+  bool stopping_ = false;
+  net::LoopThreads loops_;
+  std::vector<std::unique_ptr<Part>> parts_;
+};
+
+std::string needs_tokenizer(const std::string& kind) {
+  return "--tokenizer: missing, and an engine of kind " + kind +
+         " is driven by token ids: name the folder with the model's tokenizer.json, or say "
+         "--engine-kind openai to relay messages, whose tokens are not exact";
+}
+
+// What an engine of kind "auto" turns out to be, without a tokenizer at hand.
+base::Result<engine::Choice> find_out(const engine::Choice& asked) {
+  auto found = inspect_engine(asked);
+  if (!found.ok()) return std::move(found).error();
+  if (!found->reached) {
+    return base::invalid("--tokenizer",
+                         "--tokenizer: missing, and the engine does not answer yet: name the "
+                         "folder with the model's tokenizer.json, or say --engine-kind openai to "
+                         "relay messages, whose tokens are not exact");
+  }
+  if (!relays(found->choice))
+    return base::invalid("--tokenizer", needs_tokenizer(found->choice.kind));
+  std::fprintf(stderr,
+               "verbatim: nothing shows this engine to be one that is driven by token ids, so "
+               "messages are relayed to it: tokens can't be exact on this path, and nothing is "
+               "recorded. For exact tokens give --tokenizer and --engine-kind, of %s\n",
+               engine::kinds_by_ids().c_str());
+  return std::move(found->choice);
+}
+
+}  // namespace
+
+bool relays(const engine::Choice& choice) {
+  const auto* kind = engine::find_kind(choice.kind);
+  return kind != nullptr && kind->path == engine::Path::kMessages;
+}
+
+Exit serve_relay(const std::vector<engine::Choice>& asked, const RelayOptions& options,
+                 const char* token_option) {
+  engine::Choice choice = asked.front();
+  if (!relays(choice) && choice.kind != "auto") return usage(needs_tokenizer(choice.kind));
+  if (!relays(choice)) {
+    auto found = find_out(choice);
+    if (!found.ok()) return fail(found.error(), Exit::kUsage);
+    choice = std::move(*found);
+  }
+  const std::string kinds = engine::kinds_by_ids();
+  if (asked.size() > 1) {
+    return usage("--engine: one URL for --engine-kind openai, found " +
+                 std::to_string(asked.size()) + "; replicas can be of the kinds " + kinds);
+  }
+  if (token_option != nullptr) {
+    return usage(std::string(token_option) +
+                 ": not for --engine-kind openai, which relays messages: tokens are not exact and "
+                 "nothing is recorded. Leave it out, or name a kind that is driven by token ids "
+                 "with --engine-kind: " +
+                 kinds);
+  }
+  Relaying relaying(options, choice);
+  if (auto status = relaying.start(); !status.ok()) return fail(status.error());
+  relaying.run();
+  return Exit::kOk;
+}
+
+}  // namespace verbatim::cli
