@@ -15,7 +15,6 @@ namespace verbatim::engine::vllm {
 namespace {
 
 using base::Result;
-using base::Status;
 using json::Value;
 
 // vLLM's RequestOutputKind: everything at the end.

@@ -11,7 +11,6 @@
 namespace verbatim::engine::vllm {
 namespace {
 
-using base::Result;
 using base::Status;
 using json::Value;
 
