@@ -128,8 +128,8 @@ TEST(VllmFace, without_scale_out_the_token_routes_are_not_there_from_0_30_on) {
   for (const auto& [profile, there] : {std::pair("0.24", true), std::pair("0.27", true),
                                        std::pair("0.30", false), std::pair("0.32", false)}) {
     const auto got = generate(
-        [profile = profile](SimOptions& o) {
-          o.profile = profile;
+        [release = profile](SimOptions& o) {
+          o.profile = release;
           o.token_routes = false;
         },
         body());
@@ -198,7 +198,8 @@ TEST(VllmFace, the_sampled_id_leads_its_logprobs_whatever_its_rank) {
     const auto document = json::Document::parse(got.body);
     ASSERT_TRUE(document.ok()) << got.body;
     const auto first = (*document->root().get("choices")->begin()).value;
-    for (const auto& each : *first.get("logprobs")->get("content")) {
+    const auto content = *first.get("logprobs")->get("content");
+    for (const auto& each : content) {
       const auto tops = *each.value.get("top_logprobs");
       ASSERT_EQ(tops.size(), std::max(1U, k));
       EXPECT_EQ((*tops.begin()).value.get("token_id")->raw(), each.value.get("token_id")->raw());
