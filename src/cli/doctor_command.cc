@@ -59,7 +59,7 @@ Exit run(const EngineOptions& options) {
   if (!found->identity.release.empty()) print("release", found->identity.release);
   print_models(found->identity);
   print_mode(*asked, found->choice);
-  if (engine::find_kind(found->choice.kind)->path == engine::Path::kMessages) {
+  if (engine::find_kind(found->choice.kind)->path() == engine::Path::kMessages) {
     print("ids", "not sent: it is driven by messages, and tokens can't be exact");
     return Exit::kOk;
   }

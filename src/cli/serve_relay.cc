@@ -117,7 +117,7 @@ base::Result<engine::Choice> find_out(const engine::Choice& asked) {
 
 bool relays(const engine::Choice& choice) {
   const auto* kind = engine::find_kind(choice.kind);
-  return kind != nullptr && kind->path == engine::Path::kMessages;
+  return kind != nullptr && kind->path() == engine::Path::kMessages;
 }
 
 Exit serve_relay(const std::vector<engine::Choice>& asked, const RelayOptions& options,

@@ -12,9 +12,6 @@
 
 namespace verbatim::engine {
 
-// Whether the engine has shown that it has the request that is to be aborted.
-enum class Heard { kNothing, kSomething };
-
 // One answer being read: its bytes go through SseReader (or are gathered, where the engine answers
 // without streaming) into the kind's reader. A stream must end with [DONE]. What was read before a
 // failure is given out before the failure is. Life and errors: see TokenStream.

@@ -1,6 +1,7 @@
 #include "engine/fields.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -33,6 +34,43 @@ std::string found(const std::optional<Value>& value) {
 
 std::string entry(std::string_view list, std::uint64_t at) {
   return std::string(list) + "[" + std::to_string(at) + "]";
+}
+
+Result<json::Document> parse_answer(std::string text, std::string_view field) {
+  auto document = json::Document::parse(std::move(text), {.max_bytes = SIZE_MAX});
+  if (document.ok()) return document;
+  return malformed(field, "text that is not JSON (" + document.error().message + ")",
+                   "a JSON object");
+}
+
+base::Status check_echo(const Value& list, std::string_view field,
+                        std::span<const TokenIdSpan> sent) {
+  std::size_t size = 0;
+  for (const auto& piece : sent) size += piece.size();
+  if (!list.is_array() || list.size() != size)
+    return malformed(field, found(list), std::to_string(size) + " ids as sent");
+  auto said = list.begin();
+  std::uint64_t at = 0;
+  for (const auto& piece : sent) {
+    for (const TokenId id : piece) {
+      const Value value = (*said).value;
+      if (!is_id(value, id))
+        return malformed(entry(field, at), found(value), std::to_string(id) + " as sent");
+      ++said;
+      ++at;
+    }
+  }
+  return {};
+}
+
+std::optional<TokenId> named_id(std::string_view text) {
+  constexpr std::string_view kPrefix = "token_id:";
+  if (!text.starts_with(kPrefix)) return std::nullopt;
+  text.remove_prefix(kPrefix.size());
+  TokenId id = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return id;
 }
 
 bool is_id(const Value& value, TokenId id) {

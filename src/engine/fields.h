@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,14 @@ std::string found(const json::Value& value);
 std::string found(const std::optional<json::Value>& value);  // "nothing" where it is absent
 // "output_ids[3]".
 std::string entry(std::string_view list, std::uint64_t at);
+
+// What an engine sent as JSON; `field` is what it stands for in the error.
+base::Result<json::Document> parse_answer(std::string text, std::string_view field);
+// Prompt ids that the engine says again must be those that were sent.
+base::Status check_echo(const json::Value& list, std::string_view field,
+                        std::span<const TokenIdSpan> sent);
+// "token_id:42" -> 42: how a token is named where ids were asked for instead of texts.
+std::optional<TokenId> named_id(std::string_view text);
 
 // Written as an integer, and this one.
 bool is_id(const json::Value& value, base::TokenId id);

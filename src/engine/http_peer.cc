@@ -157,11 +157,8 @@ Task<Result<std::optional<Document>>> HttpPeer::get_json(std::string path, MonoT
     error.message = "GET " + path + ": " + error.message;
     co_return error;
   }
-  auto document = Document::parse(std::move(*body));
-  if (!document.ok()) {
-    co_return malformed(path, "text that is not JSON (" + document.error().message + ")",
-                        "a JSON object");
-  }
+  auto document = parse_answer(std::move(*body), path);
+  if (!document.ok()) co_return std::move(document).error();
   co_return std::optional<Document>(std::move(*document));
 }
 
@@ -173,6 +170,18 @@ Task<void> HttpPeer::tell(std::string_view path, std::string_view body, MonoTime
   auto response = co_await client_.request(post, deadline);
   // Nobody is left to tell when it fails.
   if (response.ok()) (void)co_await response->read_all(kMaxRest, deadline);
+}
+
+void HttpPeer::abort(std::string_view path, std::string body, Heard heard) {
+  background_.run(abort_call(std::string(path), std::move(body), heard));
+}
+
+Task<void> HttpPeer::abort_call(std::string path, std::string body, Heard heard) {
+  const MonoTime deadline = in(options_.abort_timeout);
+  co_await tell(path, body, deadline);
+  if (heard == Heard::kSomething) co_return;
+  co_await base::sleep_for(runtime_.executor, options_.abort_repeat);
+  co_await tell(path, body, deadline);
 }
 
 void HttpPeer::drain(net::ClientResponse response) {

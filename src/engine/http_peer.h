@@ -14,6 +14,9 @@
 
 namespace verbatim::engine {
 
+// Whether the engine has shown that it has the request that is to be aborted.
+enum class Heard { kNothing, kSomething };
+
 struct PeerOptions {
   net::Url url;         // "http://host:port", with the base path of a router
   std::string api_key;  // sent as a bearer token; empty: none
@@ -22,6 +25,8 @@ struct PeerOptions {
   base::Duration head_timeout = std::chrono::seconds(600);  // queueing counts
   base::Duration idle_timeout = std::chrono::seconds(300);  // between two bytes of an answer
   base::Duration abort_timeout = std::chrono::seconds(5);
+  // An abort that may have overtaken its request is sent again after this time.
+  base::Duration abort_repeat = std::chrono::milliseconds(250);
   base::Duration connect_retry = std::chrono::milliseconds(50);  // one more try after this time
   // A kept connection that the engine had closed already fails within this time; one that fails
   // later may have carried the request to a model.
@@ -79,6 +84,10 @@ class HttpPeer {
   // POSTs a small body whose answer nobody waits for: aborts.
   base::Task<void> tell(std::string_view path, std::string_view body, base::MonoTime deadline);
 
+  // Starts the call that tells an engine to abort a request; stop() waits for it. Engines answer
+  // 200 for requests they do not know, so where nothing was heard of it the call is made twice.
+  void abort(std::string_view path, std::string body, Heard heard);
+
   // Work that outlives its caller; stop() waits for it. Each task bounds its own time.
   void run(base::Task<void> task) { background_.run(std::move(task)); }
   // Reads the little that follows a proved end, so that the connection can be kept.
@@ -94,6 +103,7 @@ class HttpPeer {
  private:
   base::Task<base::Result<net::ClientResponse>> send(const net::ClientRequest& request,
                                                      base::MonoTime deadline);
+  base::Task<void> abort_call(std::string path, std::string body, Heard heard);
   base::Task<void> read_rest(net::ClientResponse response);
 
   base::Runtime& runtime_;

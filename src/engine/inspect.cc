@@ -64,13 +64,13 @@ base::Error refused(const Identity& identity, const std::string& what) {
 
 bool by_messages(std::string_view kind) {
   const Kind* known = find_kind(kind);
-  return known != nullptr && known->path == Path::kMessages;
+  return known != nullptr && known->path() == Path::kMessages;
 }
 
 // The kind that any server of the protocol is, where nothing more is known of it.
 std::string kind_by_messages() {
   const auto at = std::find_if(kinds().begin(), kinds().end(),
-                               [](const Kind& kind) { return kind.path == Path::kMessages; });
+                               [](const Kind& kind) { return kind.path() == Path::kMessages; });
   return std::string(at->name);
 }
 
@@ -141,12 +141,6 @@ Result<Choice> settle(Choice choice, const Identity& identity) {
                                    ": say which it is with --engine-kind");
     }
     choice.kind = identity.kinds[0];
-    if (find_kind(choice.kind) == nullptr) {
-      return refused(identity, "this is " + choice.kind +
-                                   ", which this build does not drive; it "
-                                   "drives " +
-                                   known_products());
-    }
   } else if (!identity.kinds.empty() && !is_known(identity, choice.kind) &&
              !by_messages(choice.kind)) {
     return refused(identity, "--engine-kind " + choice.kind + " was said, but this is " +

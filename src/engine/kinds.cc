@@ -14,6 +14,37 @@
 namespace verbatim::engine {
 namespace {
 
+template <class EngineT, class Options>
+std::unique_ptr<Engine> made(base::Runtime& runtime, const Choice& choice, Options options) {
+  options.url = server_root(choice.url);
+  options.api_key = choice.api_key;
+  options.vocab_size = choice.vocab_size;
+  options.idle_timeout = choice.idle_timeout.value_or(options.idle_timeout);
+  options.stale_time = choice.stale_time.value_or(options.stale_time);
+  return std::make_unique<EngineT>(runtime, options);
+}
+
+std::unique_ptr<Engine> make_sglang(base::Runtime& runtime, const Choice& choice,
+                                    const Mode& mode) {
+  sglang::Options options;
+  if (mode.name == sglang::name(sglang::Route::kChat)) options.route = sglang::Route::kChat;
+  return made<sglang::SglangEngine>(runtime, choice, options);
+}
+
+std::unique_ptr<Engine> make_vllm(base::Runtime& runtime, const Choice& choice, const Mode& mode) {
+  vllm::Options options;
+  if (mode.name == vllm::kDerenderMode) return made<vllm::DerenderEngine>(runtime, choice, options);
+  if (mode.name == vllm::name(vllm::Route::kCompletions)) options.route = vllm::Route::kCompletions;
+  return made<vllm::VllmEngine>(runtime, choice, options);
+}
+
+std::unique_ptr<Engine> make_dynamo(base::Runtime& runtime, const Choice& choice,
+                                    const Mode& /*mode*/) {
+  dynamo::Options options;
+  options.model = choice.model;
+  return made<dynamo::DynamoEngine>(runtime, choice, std::move(options));
+}
+
 constexpr std::array kSglangModes = {
     Mode{sglang::name(sglang::Route::kGenerate), "0.4", sglang::path(sglang::Route::kGenerate),
          true},
@@ -23,12 +54,12 @@ constexpr std::array kDynamoModes = {Mode{"chat", "1.4", dynamo::kPath}};
 constexpr std::array kOpenaiModes = {Mode{"chat", "", "/v1/chat/completions"}};
 constexpr std::array kKinds = {
     Kind{"sglang", "SGLang", "sglang", "max_model_len", "SGLANG_BASE_URL", kSglangModes,
-         sglang::recognise},
-    Kind{"vllm", "vLLM", "vllm", "max_model_len", "VLLM_BASE_URL", vllm::kModes, vllm::recognise},
+         sglang::recognise, make_sglang},
+    Kind{"vllm", "vLLM", "vllm", "max_model_len", "VLLM_BASE_URL", vllm::kModes, vllm::recognise,
+         make_vllm},
     Kind{"dynamo", "NVIDIA Dynamo", "nvidia", "context_window", "DYNAMO_BASE_URL", kDynamoModes,
-         dynamo::recognise},
-    Kind{"openai", "OpenAI-compatible", "", "max_model_len", "", kOpenaiModes, nullptr,
-         Path::kMessages}};
+         dynamo::recognise, make_dynamo},
+    Kind{"openai", "OpenAI-compatible", "", "max_model_len", "", kOpenaiModes, nullptr, nullptr}};
 
 // The next number of a release, and what is behind it and its dot.
 bool next_number(std::string_view& release, unsigned& number) {
@@ -47,16 +78,6 @@ std::string words(const List& list) {
   return out;
 }
 
-template <class EngineT, class Options>
-std::unique_ptr<Engine> made(base::Runtime& runtime, const Choice& choice, Options options) {
-  options.url = server_root(choice.url);
-  options.api_key = choice.api_key;
-  options.vocab_size = choice.vocab_size;
-  options.idle_timeout = choice.idle_timeout.value_or(options.idle_timeout);
-  options.stale_time = choice.stale_time.value_or(options.stale_time);
-  return std::make_unique<EngineT>(runtime, options);
-}
-
 }  // namespace
 
 std::span<const Kind> kinds() {
@@ -65,7 +86,7 @@ std::span<const Kind> kinds() {
 
 std::string kinds_by_ids() {
   std::vector<Kind> list(kKinds.begin(), kKinds.end());
-  std::erase_if(list, [](const Kind& kind) { return kind.path != Path::kTokens; });
+  std::erase_if(list, [](const Kind& kind) { return kind.path() != Path::kTokens; });
   return words(list);
 }
 
@@ -117,7 +138,7 @@ base::Result<std::unique_ptr<Engine>> make_engine(base::Runtime& runtime, const 
     return base::invalid("mode", "found \"" + choice.mode + "\", expected a mode of " +
                                      std::string(kind->name) + ": " + words(kind->modes));
   }
-  if (kind->path == Path::kMessages) {
+  if (kind->path() == Path::kMessages) {
     return base::error(base::ErrorKind::kUnsupported,
                        "an " + std::string(kind->product) +
                            " server is driven by messages, so tokens can't be exact: to relay to "
@@ -125,22 +146,7 @@ base::Result<std::unique_ptr<Engine>> make_engine(base::Runtime& runtime, const 
                            "with --engine-kind, of " +
                            kinds_by_ids());
   }
-  if (kind->name == "sglang") {
-    sglang::Options options;
-    if (mode->name == sglang::name(sglang::Route::kChat)) options.route = sglang::Route::kChat;
-    return made<sglang::SglangEngine>(runtime, choice, options);
-  }
-  if (kind->name == "dynamo") {
-    dynamo::Options options;
-    options.model = choice.model;
-    return made<dynamo::DynamoEngine>(runtime, choice, std::move(options));
-  }
-  vllm::Options options;
-  if (mode->name == vllm::kDerenderMode)
-    return made<vllm::DerenderEngine>(runtime, choice, options);
-  if (mode->name == vllm::name(vllm::Route::kCompletions))
-    options.route = vllm::Route::kCompletions;
-  return made<vllm::VllmEngine>(runtime, choice, options);
+  return kind->make(runtime, choice, *mode);
 }
 
 }  // namespace verbatim::engine

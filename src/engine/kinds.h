@@ -19,6 +19,11 @@ namespace verbatim::engine {
 
 using Recognise = base::Task<std::vector<Trace>> (*)(HttpPeer& peer, base::MonoTime deadline);
 
+struct Choice;
+// `mode` is one of the kind's.
+using Make = std::unique_ptr<Engine> (*)(base::Runtime& runtime, const Choice& choice,
+                                         const Mode& mode);
+
 // What goes up to an engine: token ids, or the messages as the client wrote them. By messages
 // tokens can't be exact, and there is no Engine: the requests are relayed (gateway::Relay).
 enum class Path { kTokens, kMessages };
@@ -32,7 +37,8 @@ struct Kind {
   std::string_view variable;    // environment variable that names such a server; empty: none
   std::span<const Mode> modes;  // the first is the default
   Recognise recognise;          // looks for traces of it, with GETs; null: it leaves none
-  Path path = Path::kTokens;
+  Make make;                    // its engine; null: it is driven by messages, and has none
+  [[nodiscard]] Path path() const { return make == nullptr ? Path::kMessages : Path::kTokens; }
 };
 std::span<const Kind> kinds();
 // "sglang, vllm": the kinds that are driven by token ids.

@@ -85,6 +85,16 @@ void write_strings(json::Writer& w, std::string_view name, const std::vector<std
   w.end_array();
 }
 
+void write_shared_sampling(json::Writer& w, const Sampling& s) {
+  optional_field(w, "temperature", s.temperature);
+  optional_field(w, "top_p", s.top_p);
+  optional_field(w, "top_k", s.top_k);
+  optional_field(w, "min_p", s.min_p);
+  optional_field(w, "frequency_penalty", s.frequency_penalty);
+  optional_field(w, "presence_penalty", s.presence_penalty);
+  optional_field(w, "repetition_penalty", s.repetition_penalty);
+}
+
 void write_ids(json::Writer& w, std::string_view name, const std::vector<TokenId>& ids) {
   w.key(name).begin_array();
   for (const TokenId id : ids) w.unsigned_integer(id);

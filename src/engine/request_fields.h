@@ -33,6 +33,9 @@ void optional_field(json::Writer& w, std::string_view name, const std::optional<
   if (value) w.field(name, *value);
 }
 
+// temperature, top_p, top_k, min_p and the penalties, under the names that all engines share.
+void write_shared_sampling(json::Writer& w, const message::Sampling& sampling);
+
 // Finite numbers, alternatives within the limit, stop strings that are not empty, stop ids below
 // `vocab_size`.
 base::Status check_sampling(const message::Sampling& sampling, std::uint64_t vocab_size);

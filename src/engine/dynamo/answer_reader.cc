@@ -1,7 +1,6 @@
 #include "engine/dynamo/answer_reader.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <utility>
 
@@ -18,7 +17,6 @@ using json::Value;
 constexpr const char* kIds = "nvext.completion_token_ids";
 constexpr const char* kEntries = "choices[0].logprobs.content";
 constexpr const char* kFinish = "choices[0].finish_reason";
-constexpr std::string_view kIdPrefix = "token_id:";
 constexpr std::size_t kMaxTopLogprobs = 1024;
 // Speculative decoding may sample past the limit by the length of one draft.
 constexpr std::uint64_t kOvershoot = 64;
@@ -31,17 +29,8 @@ constexpr const char* kRemedy =
 constexpr const char* kOtherWorker =
     " (this worker does not send any; Dynamo's vLLM worker does, since 1.4)";
 
-// "token_id:42": how a token is named where ids were asked for instead of texts.
-std::optional<TokenId> named_id(const Value& token) {
-  if (!token.is_string()) return std::nullopt;
-  std::string scratch;
-  std::string_view text = token.string(scratch);
-  if (!text.starts_with(kIdPrefix)) return std::nullopt;
-  text.remove_prefix(kIdPrefix.size());
-  TokenId id = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return id;
+std::optional<TokenId> id_of(const Value& token) {
+  return token.is_string() ? named_id(token.string()) : std::nullopt;
 }
 
 }  // namespace
@@ -51,11 +40,8 @@ AnswerReader::AnswerReader(Sent sent) : sent_(std::move(sent)) {
 }
 
 Result<TokenChunk> AnswerReader::feed(std::string_view data) {
-  auto document = json::Document::parse(std::string(data), {.max_bytes = SIZE_MAX});
-  if (!document.ok()) {
-    return malformed("", "text that is not JSON (" + document.error().message + ")",
-                     "a JSON object");
-  }
+  auto document = parse_answer(std::string(data), "");
+  if (!document.ok()) return std::move(document).error();
   const Value root = document->root();
   if (!root.is_object()) return malformed("", found(root), "a JSON object");
   if (is_error_body(root)) {
@@ -196,7 +182,7 @@ Status AnswerReader::check_entry_id(const Value& item, std::uint64_t at) const {
                      std::to_string(ids_[at]) + " (as in " + kIds + ")");
   }
   const auto token = member_in(item, "token");
-  const auto named = token ? named_id(*token) : std::nullopt;
+  const auto named = token ? id_of(*token) : std::nullopt;
   if (!named || *named == ids_[at]) return {};
   return malformed(entry(kEntries, at) + ".token", found(*token),
                    std::to_string(ids_[at]) + " (as in " + kIds + ")");
@@ -212,7 +198,7 @@ Status AnswerReader::read_top_logprobs(const Value& item, std::uint64_t at) {
     return malformed(field, found(*list), "a list of alternatives");
   for (const auto& member : *list) {
     const auto token = member_in(member.value, "token");
-    const auto id = token ? named_id(*token) : std::nullopt;
+    const auto id = token ? id_of(*token) : std::nullopt;
     if (!id || *id >= sent_.vocab_size) {
       return malformed(
           entry(field, tops.size()) + ".token", found(token),

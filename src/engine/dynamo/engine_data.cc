@@ -35,22 +35,7 @@ Status AnswerReader::read_engine_data(const Value& data) {
 
 Status AnswerReader::check_prompt(const Value& data) const {
   const auto list = data.get("prompt_token_ids");
-  if (!list) return {};
-  if (!list->is_array() || list->size() != prompt_tokens_) {
-    return malformed(kPrompt, found(*list), "the " + std::to_string(prompt_tokens_) + " ids sent");
-  }
-  auto at = list->begin();
-  std::uint64_t i = 0;
-  for (const auto& piece : sent_.prompt) {
-    for (const TokenId id : piece) {
-      const Value value = (*at).value;
-      if (!is_id(value, id))
-        return malformed(entry(kPrompt, i), found(value), std::to_string(id) + " (as sent)");
-      ++at;
-      ++i;
-    }
-  }
-  return {};
+  return list ? check_echo(*list, kPrompt, sent_.prompt) : Status();
 }
 
 Status AnswerReader::check_all_ids(const Value& data) const {

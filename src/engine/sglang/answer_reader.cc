@@ -41,11 +41,8 @@ Result<TokenChunk> AnswerReader::feed(std::string_view data) {
 // Reads `text`, which is `event` without its `cuts`.
 Status AnswerReader::read(std::string text, std::string_view event, const Cuts& cuts,
                           TokenChunk& chunk) {
-  auto document = json::Document::parse(std::move(text), {.max_bytes = SIZE_MAX});
-  if (!document.ok()) {
-    return malformed("", "text that is not JSON (" + document.error().message + ")",
-                     "a JSON object");
-  }
+  auto document = parse_answer(std::move(text), "");
+  if (!document.ok()) return std::move(document).error();
   const Value root = document->root();
   const auto meta = check_envelope(root);
   if (!meta.ok()) return meta.error();
@@ -87,23 +84,8 @@ Status AnswerReader::check_prompt(const Value& root, const Value& meta) {
   prompt_is_proved_ = prompt_is_proved_ || count;
   const auto echoed = root.get("prompt_token_ids");
   if (!echoed) return {};
-  if (!echoed->is_array() || echoed->size() != prompt_tokens_) {
-    return malformed("prompt_token_ids", found(*echoed),
-                     "the " + std::to_string(prompt_tokens_) + " ids sent");
-  }
-  auto at = echoed->begin();
-  std::uint64_t i = 0;
-  for (const auto& piece : sent_.prompt) {
-    for (const TokenId id : piece) {
-      const Value value = (*at).value;
-      if (!is_id(value, id)) {
-        return malformed(entry("prompt_token_ids", i), found(value),
-                         std::to_string(id) + " (as sent)");
-      }
-      ++at;
-      ++i;
-    }
-  }
+  if (auto status = check_echo(*echoed, "prompt_token_ids", sent_.prompt); !status.ok())
+    return status;
   prompt_is_proved_ = true;
   return {};
 }

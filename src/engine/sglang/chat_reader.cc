@@ -44,11 +44,8 @@ Result<std::string> as_generate(const Value& choice, const Value& meta, const Va
 }  // namespace
 
 Result<TokenChunk> ChatReader::feed(std::string_view data) {
-  const auto document = json::Document::parse(std::string(data), {.max_bytes = SIZE_MAX});
-  if (!document.ok()) {
-    return malformed("", "text that is not JSON (" + document.error().message + ")",
-                     "a JSON object");
-  }
+  const auto document = parse_answer(std::string(data), "");
+  if (!document.ok()) return document.error();
   const Value root = document->root();
   if (is_error_body(root)) {
     reported_ = true;

@@ -3,23 +3,18 @@
 #include <memory>
 #include <utility>
 
-#include "base/timer.h"
 #include "engine/request_fields.h"
 #include "engine/sglang/answer_reader.h"
 #include "engine/sglang/chat_reader.h"
 
 namespace verbatim::engine::sglang {
 
-using base::MonoTime;
 using base::Result;
 using base::Status;
 using base::Task;
 
 SglangEngine::SglangEngine(base::Runtime& runtime, const Options& options)
-    : peer_(runtime, options),
-      route_(options.route),
-      vocab_size_(options.vocab_size),
-      abort_repeat_(options.abort_repeat) {}
+    : peer_(runtime, options), route_(options.route), vocab_size_(options.vocab_size) {}
 
 Status SglangEngine::check(const message::Sampling& sampling) const {
   if (auto status = check_sampling(sampling, vocab_size_); !status.ok()) return status;
@@ -59,18 +54,8 @@ Task<Result<std::unique_ptr<TokenStream>>> SglangEngine::generate(TokenRequest r
   co_return std::move(stream);
 }
 
-void SglangEngine::send_abort(std::string request_id, Heard heard) {
-  peer_.run(abort_call(std::move(request_id), heard));
-}
-
-Task<void> SglangEngine::abort_call(std::string request_id, Heard heard) {
-  const std::string body = abort_body(request_id);
-  const MonoTime deadline = peer_.in(peer_.options().abort_timeout);
-  co_await peer_.tell("/abort_request", body, deadline);
-  if (heard == Heard::kSomething) co_return;
-  // SGLang answers 200 for ids it does not know, so this call may have come before its request.
-  co_await base::sleep_for(peer_.runtime().executor, abort_repeat_);
-  co_await peer_.tell("/abort_request", body, deadline);
+void SglangEngine::send_abort(std::string_view request_id, Heard heard) {
+  peer_.abort("/abort_request", abort_body(request_id), heard);
 }
 
 }  // namespace verbatim::engine::sglang

@@ -21,8 +21,6 @@ struct Options : PeerOptions {
   Route route = Route::kGenerate;
   // The model's vocab_size: every id the engine names must be below it.
   std::uint64_t vocab_size = 0;
-  // An abort that may have overtaken its request is sent again after this time.
-  base::Duration abort_repeat = std::chrono::milliseconds(250);
 };
 
 // SGLang driven by token ids over one of its routes: prompts as ids, sampled ids with logprobs
@@ -43,13 +41,11 @@ class SglangEngine final : public Engine {
   base::Task<base::Result<std::optional<json::Document>>> get_either(std::string path,
                                                                      std::string older,
                                                                      base::MonoTime deadline);
-  void send_abort(std::string request_id, Heard heard);
-  base::Task<void> abort_call(std::string request_id, Heard heard);
+  void send_abort(std::string_view request_id, Heard heard);
 
   HttpPeer peer_;
   const Route route_;
   const std::uint64_t vocab_size_;
-  const base::Duration abort_repeat_;
   // As the last probe() found.
   bool streams_new_only_ = false;
   bool low_values_first_ = false;  // of priorities

@@ -45,7 +45,7 @@ constexpr std::array kKinds = {
 std::vector<Driven> all_driven() {
   std::vector<Driven> all;
   for (const Kind& kind : engine::kinds()) {
-    if (kind.path != Path::kTokens) continue;
+    if (kind.path() != Path::kTokens) continue;
     for (const Mode& mode : kind.modes) all.push_back({&kind, &mode});
   }
   return all;

@@ -55,12 +55,12 @@ AnswerReader::AnswerReader(Route route, Sent sent) : route_(route), sent_(std::m
 
 Result<TokenChunk> AnswerReader::feed(std::string_view data) {
   if (data.empty()) return malformed("", "nothing", "a JSON object");
-  auto document = json::Document::parse(std::string(data), {.max_bytes = SIZE_MAX});
-  if (!document.ok()) {
-    return malformed("", "text that is not JSON (" + document.error().message + ")",
-                     "a JSON object");
-  }
-  const Value root = document->root();
+  auto document = parse_answer(std::string(data), "");
+  if (!document.ok()) return std::move(document).error();
+  return take(document->root());
+}
+
+Result<TokenChunk> AnswerReader::take(const Value& root) {
   const auto choices = check_envelope(root);
   if (!choices.ok()) return choices.error();
   TokenChunk chunk;
@@ -176,19 +176,7 @@ Status AnswerReader::read_usage(const Value& usage) {
 }
 
 Status AnswerReader::check_prompt(const Value& ids, std::string_view field) {
-  if (!ids.is_array() || ids.size() != prompt_tokens_)
-    return malformed(field, found(ids), std::to_string(prompt_tokens_) + " ids as sent");
-  auto said = ids.begin();
-  std::uint64_t at = 0;
-  for (const auto& piece : sent_.prompt) {
-    for (const TokenId id : piece) {
-      const Value value = (*said).value;
-      if (!is_id(value, id))
-        return malformed(entry(field, at), found(value), std::to_string(id) + " as sent");
-      ++said;
-      ++at;
-    }
-  }
+  if (auto status = check_echo(ids, field, sent_.prompt); !status.ok()) return status;
   prompt_is_proved_ = true;
   return {};
 }

@@ -30,6 +30,8 @@ class AnswerReader final : public engine::AnswerReader {
   AnswerReader(Route route, Sent sent);
 
   base::Result<TokenChunk> feed(std::string_view data) override;
+  // feed() of an object that is parsed already.
+  base::Result<TokenChunk> take(const json::Value& root);
   base::Result<TokenEnd> finish() override;
   base::Result<TokenEnd> cut() override;
   [[nodiscard]] bool engine_is_done() const override { return engine_is_done_; }

@@ -96,12 +96,7 @@ Task<Result<json::Document>> DerenderEngine::call(std::string_view path, std::st
       error.kind = ErrorKind::kEngine;
     co_return error;
   }
-  auto document = json::Document::parse(std::move(*text), {.max_bytes = SIZE_MAX});
-  if (!document.ok()) {
-    co_return malformed(path, "text that is not JSON (" + document.error().message + ")",
-                        "a JSON object");
-  }
-  co_return std::move(*document);
+  co_return parse_answer(std::move(*text), path);
 }
 
 Task<Result<std::unique_ptr<TokenStream>>> DerenderEngine::generate(TokenRequest request) {
@@ -135,7 +130,7 @@ Task<Result<std::unique_ptr<TokenStream>>> DerenderEngine::generate(TokenRequest
   proof.vocab_size = vocab_size_;
   proof.top_logprobs = request.sampling.logprobs ? request.sampling.top_logprobs : 0;
   AnswerReader reader(Route::kGenerate, std::move(proof));
-  auto chunk = reader.feed(sampled->root().raw());
+  auto chunk = reader.take(sampled->root());
   if (!chunk.ok()) co_return std::move(chunk).error();
   auto end = reader.finish();
   if (!end.ok()) co_return std::move(end).error();

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "base/timer.h"
 #include "engine/request_fields.h"
 #include "engine/tiny_request.h"
 #include "engine/vllm/answer_reader.h"
@@ -15,10 +14,7 @@ using base::Status;
 using base::Task;
 
 VllmEngine::VllmEngine(base::Runtime& runtime, const Options& options)
-    : peer_(runtime, options),
-      route_(options.route),
-      vocab_size_(options.vocab_size),
-      abort_repeat_(options.abort_repeat) {}
+    : peer_(runtime, options), route_(options.route), vocab_size_(options.vocab_size) {}
 
 Status VllmEngine::check(const message::Sampling& sampling) const {
   if (auto status = check_sampling(sampling, vocab_size_); !status.ok()) return status;
@@ -55,19 +51,10 @@ Task<Result<std::unique_ptr<TokenStream>>> VllmEngine::generate(TokenRequest req
   co_return std::move(stream);
 }
 
-void VllmEngine::send_abort(std::string request_id, Heard heard) {
+void VllmEngine::send_abort(std::string_view request_id, Heard heard) {
   // Completions have no abort call: the closed connection does it.
-  if (route_ == Route::kGenerate) peer_.run(abort_call(std::move(request_id), heard));
-}
-
-Task<void> VllmEngine::abort_call(std::string request_id, Heard heard) {
-  const std::string body = abort_body(request_id);
-  const MonoTime deadline = peer_.in(peer_.options().abort_timeout);
-  co_await peer_.tell("/inference/v1/abort_requests", body, deadline);
-  if (heard == Heard::kSomething) co_return;
-  // vLLM answers 200 for ids it does not know, so this call may have come before its request.
-  co_await base::sleep_for(peer_.runtime().executor, abort_repeat_);
-  co_await peer_.tell("/inference/v1/abort_requests", body, deadline);
+  if (route_ == Route::kGenerate)
+    peer_.abort("/inference/v1/abort_requests", abort_body(request_id), heard);
 }
 
 Task<Status> VllmEngine::ready(MonoTime deadline) {

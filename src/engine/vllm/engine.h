@@ -19,8 +19,6 @@ struct Options : PeerOptions {
   Route route = Route::kGenerate;
   // The model's vocab_size: every id the engine names must be below it.
   std::uint64_t vocab_size = 0;
-  // An abort that may have overtaken its request is sent again after this time.
-  base::Duration abort_repeat = std::chrono::milliseconds(250);
 };
 
 // vLLM driven by token ids over one of its routes. One per base URL and executor; see Engine for
@@ -40,17 +38,14 @@ class VllmEngine final : public Engine {
   base::Task<void> stop() override { return peer_.stop(); }
 
   // Starts the abort call; stop() waits for it.
-  void send_abort(std::string request_id, Heard heard);
+  void send_abort(std::string_view request_id, Heard heard);
   // The one model that the server listed last; empty: none, or several.
   [[nodiscard]] std::string_view model() const { return model_; }
 
  private:
-  base::Task<void> abort_call(std::string request_id, Heard heard);
-
   HttpPeer peer_;
   const Route route_;
   const std::uint64_t vocab_size_;
-  const base::Duration abort_repeat_;
   std::string model_;
 };
 

@@ -1,7 +1,6 @@
 #include "engine/vllm/logprobs.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,17 +17,10 @@ constexpr const char* kContent = "choices[0].logprobs.content";
 constexpr const char* kTokens = "choices[0].logprobs.tokens";
 constexpr const char* kTokenLogprobs = "choices[0].logprobs.token_logprobs";
 constexpr const char* kTops = "choices[0].logprobs.top_logprobs";
-constexpr std::string_view kPrefix = "token_id:";
 
 std::optional<TokenId> id_in(std::string_view text, std::uint64_t vocab_size) {
-  if (!text.starts_with(kPrefix)) return std::nullopt;
-  text.remove_prefix(kPrefix.size());
-  std::uint64_t id = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (error != std::errc() || end != text.data() + text.size() || id >= vocab_size ||
-      id > UINT32_MAX)
-    return std::nullopt;
-  return static_cast<TokenId>(id);
+  const auto id = named_id(text);
+  return id && *id < vocab_size ? id : std::nullopt;
 }
 
 // The id of an entry: the integer, or the one in its placeholder.

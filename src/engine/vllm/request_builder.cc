@@ -16,13 +16,7 @@ constexpr std::uint64_t kMostLogprobs = 20;
 void write_sampling(json::Writer& w, Route route, const TokenRequest& request) {
   const message::Sampling& s = request.sampling;
   w.field("max_tokens", request.max_new_tokens);
-  optional_field(w, "temperature", s.temperature);
-  optional_field(w, "top_p", s.top_p);
-  optional_field(w, "top_k", s.top_k);
-  optional_field(w, "min_p", s.min_p);
-  optional_field(w, "frequency_penalty", s.frequency_penalty);
-  optional_field(w, "presence_penalty", s.presence_penalty);
-  optional_field(w, "repetition_penalty", s.repetition_penalty);
+  write_shared_sampling(w, s);
   optional_field(w, "seed", s.seed);
   if (!s.stop.empty()) write_strings(w, "stop", s.stop);
   if (const auto ids = stop_ids(request); !ids.empty()) write_ids(w, "stop_token_ids", ids);

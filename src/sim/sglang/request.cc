@@ -148,15 +148,21 @@ Status read_params(const Value& params, std::uint64_t vocab_size, GenerateCall& 
   return read_stops(params, call.limits.stop_strings);
 }
 
-Status read_flags(const Value& root, GenerateCall& call) {
+// The two routes say the same under names of their own.
+struct Names {
+  const char* logprobs;
+  const char* tops;
+};
+
+Status read_flags(const Value& root, const Names& names, GenerateCall& call) {
   for (const auto& [key, into] :
-       {std::pair("stream", &call.stream), std::pair("return_logprob", &call.logprobs),
+       {std::pair("stream", &call.stream), std::pair(names.logprobs, &call.logprobs),
         std::pair("return_prompt_token_ids", &call.echoes_prompt)}) {
     const auto value = flag(root, key, false);
     if (!value.ok()) return value.error();
     *into = *value;
   }
-  const auto tops = count(root, "top_logprobs_num", 0);
+  const auto tops = count(root, names.tops, 0);
   if (!tops.ok()) return tops.error();
   call.top_logprobs = std::min<std::uint64_t>(*tops, 64);
   return {};
@@ -185,7 +191,8 @@ Result<GenerateCall> read_generate(std::string_view body, std::uint64_t vocab_si
       !status.ok())
     return std::move(status).error();
   if (call.prompt.empty()) return refused("input_ids", "expected at least one id");
-  if (auto status = read_flags(root, call); !status.ok()) return std::move(status).error();
+  if (auto status = read_flags(root, {"return_logprob", "top_logprobs_num"}, call); !status.ok())
+    return std::move(status).error();
   if (const auto params = root.get("sampling_params")) {
     if (auto status = read_params(*params, vocab_size, call); !status.ok())
       return std::move(status).error();
@@ -206,17 +213,9 @@ Result<GenerateCall> read_chat(std::string_view body, std::uint64_t vocab_size) 
       !status.ok())
     return std::move(status).error();
   if (call.prompt.empty()) return refused("input_ids", "only chat by ids is simulated");
-  for (const auto& [key, into] :
-       {std::pair("stream", &call.stream), std::pair("logprobs", &call.logprobs),
-        std::pair("return_prompt_token_ids", &call.echoes_prompt)}) {
-    const auto value = flag(root, key, false);
-    if (!value.ok()) return value.error();
-    *into = *value;
-  }
+  if (auto status = read_flags(root, {"logprobs", "top_logprobs"}, call); !status.ok())
+    return std::move(status).error();
   if (call.stream) return refused("stream", "not together with what was asked for");
-  const auto tops = count(root, "top_logprobs", 0);
-  if (!tops.ok()) return tops.error();
-  call.top_logprobs = std::min<std::uint64_t>(*tops, 64);
   const auto max_new = count(root, "max_tokens", call.limits.max_new_tokens);
   if (!max_new.ok()) return max_new.error();
   call.limits.max_new_tokens = *max_new;
