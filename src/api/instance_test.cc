@@ -34,7 +34,7 @@ void in_session(const Messages& steps,
   if (!steps.empty()) gateway.script(steps);
   if (set) set(gateway);
   gateway.run([&](HttpCaller& c) -> Task<void> {
-    EXPECT_TRUE((co_await gateway.store.create_session("s", 1)).ok());
+    EXPECT_TRUE((co_await gateway.store.create_session(store::SessionSpec("s", 1))).ok());
     co_await body(gateway, c);
   });
 }

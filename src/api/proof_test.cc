@@ -77,7 +77,7 @@ class EveryProof : public ::testing::TestWithParam<Driven> {
     gateway.engine_options.keeps_log = true;
     gateway.engine_options.faults.set(proof.fault, 1000);
     gateway.run([&](HttpCaller& c) -> Task<void> {
-      EXPECT_TRUE((co_await gateway.store.create_session("s", 1)).ok());
+      EXPECT_TRUE((co_await gateway.store.create_session(store::SessionSpec("s", 1))).ok());
       const auto before = gateway.store.dump();
       const std::string more =
           client == Client::kStreaming ? R"(,"stream":true,"model":"toy")" : R"(,"model":"toy")";

@@ -72,8 +72,8 @@ Task<void> session_chat(Services& services, Call& call) {
 
 Task<void> create_session(Services& services, Call& call) {
   const std::string id = base::new_hex_id(services.runtime.random);
-  const auto status =
-      co_await services.store.create_session(id, services.runtime.clock().wall_ms());
+  store::SessionSpec spec(id, services.runtime.clock().wall_ms());
+  const auto status = co_await services.store.create_session(std::move(spec));
   if (!status.ok()) co_return co_await send_error(call.responder, status.error());
   json::Writer w;
   w.begin_object().field("session_id", id).end_object();

@@ -147,7 +147,7 @@ void write_tree(Writer& w, const std::vector<TurnPtr>& turns) {
 std::string session_view(const store::SessionInfo& session, const std::vector<TurnPtr>& turns,
                          unsigned max_trim) {
   Writer w;
-  w.begin_object().field("session_id", session.id).key("records").begin_array();
+  w.begin_object().field("session_id", session.spec->id).key("records").begin_array();
   const TurnPtr last = turns.empty() ? nullptr : turns.back();
   for (const auto& turn : trajectory::path_to(last)) write_record(w, turn);
   w.end_array().key("metadata").begin_object().key("accumulated_token_ids");

@@ -23,13 +23,20 @@ std::string list_of(const trajectory::TokenIds& ids) {
   return "[" + text + "]";
 }
 
+store::SessionInfo session(std::uint64_t version) {
+  store::SessionInfo info;
+  info.spec = std::make_shared<store::SessionSpec>("s1", 5);
+  info.version = version;
+  return info;
+}
+
 std::size_t size_at(const std::string& json, std::string_view key) {
   const auto doc = json::Document::parse(json).value();
   return doc.root().find(key)->size();
 }
 
 TEST(SessionView, a_fresh_session_is_empty) {
-  const auto view = session_view({"s1", 5, 1, 0}, {}, 1);
+  const auto view = session_view(session(1), {}, 1);
   EXPECT_EQ(view, R"({"session_id":"s1","records":[],"metadata":{"accumulated_token_ids":[],)"
                   R"("max_trim_tokens":1,"version":1,"tree":{"nodes":[],"leaves":[]}}})");
 }
@@ -41,7 +48,7 @@ TEST(SessionView, a_record_is_the_request_and_the_response_of_an_engine) {
   request.sampling.temperature = 0.5;
   request.template_kwargs = R"({"enable_thinking": false})";
   const TurnPtr turn = scene.recorded(std::move(request), "fine<|im_end|>");
-  const auto view = session_view({"s1", 5, 2, 1}, {turn}, 0);
+  const auto view = session_view(session(2), {turn}, 0);
   ASSERT_EQ(size_at(view, "records"), 1U);
   const std::string record = at(view, {"records", "0"});
   EXPECT_EQ(std::stod(at(record, {"timestamp"})),
@@ -81,7 +88,7 @@ TEST(SessionView, records_are_the_path_to_the_turn_committed_last) {
   const auto one = scene.recorded(Scene::request({user("1")}), "a<|im_end|>");
   const auto two = scene.recorded(Scene::continued(one, user("2")), "b<|im_end|>");
   const auto other = scene.recorded(Scene::continued(one, user("3")), "c<|im_end|>");
-  const auto view = session_view({"s1", 5, 4, 3}, {one, two, other}, 0);
+  const auto view = session_view(session(4), {one, two, other}, 0);
   EXPECT_EQ(size_at(view, "records"), 2U);
   EXPECT_EQ(at(view, {"records", "1", "response", "choices", "0", "message", "content"}), "c");
   EXPECT_EQ(at(view, {"records", "1", "request", "messages", "1"}),
@@ -98,7 +105,7 @@ TEST(SessionView, the_tree_lists_every_turn_and_the_way_to_each_leaf) {
   scene.engine.scripts.push_back(cut);
   const auto two = scene.turn(Scene::continued(one, user("2"))).value();
   const auto other = scene.recorded(Scene::continued(one, user("3")), "c<|im_end|>");
-  const auto view = session_view({"s1", 5, 4, 3}, {one, two, other}, 0);
+  const auto view = session_view(session(4), {one, two, other}, 0);
   const std::string tree = at(view, {"metadata", "tree"});
   ASSERT_EQ(size_at(tree, "nodes"), 3U);
   const std::string node = at(tree, {"nodes", "1"});
@@ -130,7 +137,7 @@ TEST(SessionView, tool_messages_keep_their_call_and_unknown_fields) {
   answer.tool_call_id = one->answer.tool_calls[0].id;
   answer.unknown = {{"extra", "[1]"}};
   const auto two = scene.recorded(Scene::continued(one, answer), "b<|im_end|>");
-  const auto view = session_view({"s1", 5, 3, 2}, {one, two}, 0);
+  const auto view = session_view(session(3), {one, two}, 0);
   EXPECT_EQ(at(view, {"records", "1", "request", "messages", "2"}),
             R"({"role":"tool","content":"42","tool_call_id":")" + answer.tool_call_id +
                 R"(","extra":[1]})");

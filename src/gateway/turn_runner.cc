@@ -141,15 +141,16 @@ Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest& request, TurnObse
   if (cancel.fired()) co_return error(ErrorKind::kCancelled, cancel.reason());
   // The point of no return: from here on the turn stands, whatever becomes of the client.
   if (listener_ != nullptr) listener_->committing(turn.plan.session_id);
-  auto recorded = co_await store_.commit(std::move(*node), turn.plan.session_use);
+  store::NewTurns added(std::move(*node), turn.plan.session_use);
+  auto recorded = co_await store_.commit(std::move(added));
   if (!recorded) {
     if (listener_ != nullptr)
       co_await listener_->not_committed(runtime_.executor, turn.plan.session_id);
     co_return std::move(recorded).error();
   }
   if (listener_ != nullptr)
-    co_await listener_->committed(runtime_.executor, *recorded, turn.plan.session_use);
-  co_return *recorded;
+    co_await listener_->committed(runtime_.executor, recorded->front(), turn.plan.session_use);
+  co_return recorded->front();
 }
 
 Task<Status> TurnRunner::sample(Running& turn, engine::TokenStream& stream,

@@ -18,6 +18,8 @@ struct ToolCall {
   std::string name;
   std::string
       arguments;  // JSON text as written; what the model or the client gave, never re-serialised
+  // In a recorded answer: what templates are shown in place of `id`; empty: `id` itself.
+  std::string native_id = {};
   bool operator==(const ToolCall&) const = default;
 };
 

@@ -24,7 +24,7 @@ void write_message(json::Writer& w, const message::Message& message) {
   if (!message.tool_call_id.empty()) w.field("tool_call_id", message.tool_call_id);
   w.key("calls").begin_array();
   for (const auto& call : message.tool_calls)
-    w.string(call.id).string(call.name).string(call.arguments);
+    w.string(call.id).string(call.name).string(call.arguments).string(call.native_id);
   w.end_array().key("unknown").begin_array();
   for (const auto& [name, raw] : message.unknown) w.string(name).string(raw);
   w.end_array().end_object();
@@ -43,11 +43,33 @@ void write_spans(json::Writer& w, const trajectory::Turn& turn) {
 
 }  // namespace
 
+void append_dump(std::string& out, const SessionInfo& session) {
+  const SessionSpec& spec = *session.spec;
+  json::Writer w;
+  w.begin_object()
+      .field("session", spec.id)
+      .field("number", session.number)
+      .field("implicit", session.implicit)
+      .field("version", session.version)
+      .field("turns", session.turns)
+      .field("tokens", session.tokens)
+      .field("bytes", session.bytes);
+  w.field("owner", spec.owner)
+      .field("options", spec.options)
+      .field("metadata", spec.metadata)
+      .field("secret", spec.secret_hash)
+      .field("created", spec.created_ms)
+      .end_object();
+  out += w.text();
+  out += '\n';
+}
+
 void append_dump(std::string& out, const trajectory::Turn& turn) {
   json::Writer w;
   w.begin_object()
       .field("id", turn.id)
       .field("seq", turn.seq)
+      .field("choice", std::uint64_t{turn.choice})
       .field("parent", turn.parent ? turn.parent->id : 0);
   w.field("model", turn.root->model)
       .field("tools", static_cast<std::uint64_t>(turn.root->tools.size()));
@@ -67,6 +89,9 @@ void append_dump(std::string& out, const trajectory::Turn& turn) {
       .field("closed", turn.closed);
   w.field("attach", turn.attach.reason)
       .field("ambiguous", turn.attach.ambiguous)
+      .field("differs_at",
+             std::uint64_t{turn.attach.difference ? turn.attach.difference->message : 0})
+      .field("differs_in", turn.attach.difference ? turn.attach.difference->field : "")
       .field("engine_version", turn.engine_version);
   w.key("weights").begin_array();
   for (const auto& span : turn.weight_versions) w.string(span.version).unsigned_integer(span.begin);

@@ -12,19 +12,42 @@ using base::Status;
 using base::Task;
 
 namespace {
+
 base::Error no_session(const std::string& id) {
   return base::error(ErrorKind::kNotFound, "session not found: session_id=" + id);
 }
+
+base::Error full(const std::string& what, std::size_t limit) {
+  return base::error(ErrorKind::kUnavailable,
+                     "the store in memory keeps at most " + std::to_string(limit) + " " + what +
+                         ": delete sessions that are done, or raise the limit");
+}
+
 }  // namespace
 
-Task<Status> MemoryStore::create_session(std::string id, std::int64_t now_ms) {
+Task<Status> MemoryStore::create_session(SessionSpec spec) {
+  auto shared = std::make_shared<const SessionSpec>(std::move(spec));
   std::lock_guard lock(mutex_);
-  Session session;
-  session.info = {id, now_ms, 1, 0};
-  const bool fresh = sessions_.emplace(id, std::move(session)).second;
-  if (!fresh)
-    co_return base::error(ErrorKind::kConflict, "session exists already: session_id=" + id);
+  if (sessions_.contains(shared->id))
+    co_return base::error(ErrorKind::kConflict, "session exists already: session_id=" + shared->id);
+  if (!shared->secret_hash.empty() && secrets_.contains(shared->secret_hash))
+    co_return base::error(ErrorKind::kConflict, "another session has this secret: choose another");
+  if (created_ >= limits_.sessions) co_return full("sessions", limits_.sessions);
+  insert(std::move(shared), false);
   co_return Status();
+}
+
+MemoryStore::Session& MemoryStore::insert(std::shared_ptr<const SessionSpec> spec, bool implicit) {
+  Session& session = sessions_[spec->id];
+  session.info.number = ++last_number_;
+  session.info.implicit = implicit;
+  session.info.version = 1;
+  session.info.last_used_ms = spec->created_ms;
+  numbers_.emplace(std::pair(spec->owner, session.info.number), &session);
+  if (!spec->secret_hash.empty()) secrets_.emplace(spec->secret_hash, spec->id);
+  if (!implicit) ++created_;
+  session.info.spec = std::move(spec);
+  return session;
 }
 
 Task<Result<std::optional<SessionInfo>>> MemoryStore::session(std::string id) {
@@ -32,6 +55,25 @@ Task<Result<std::optional<SessionInfo>>> MemoryStore::session(std::string id) {
   const auto it = sessions_.find(id);
   if (it == sessions_.end()) co_return std::optional<SessionInfo>();
   co_return std::optional(it->second.info);
+}
+
+Task<Result<std::optional<SessionInfo>>> MemoryStore::session_of_secret(std::string secret_hash) {
+  std::lock_guard lock(mutex_);
+  const auto it = secrets_.find(secret_hash);
+  if (it == secrets_.end()) co_return std::optional<SessionInfo>();
+  co_return std::optional(sessions_.at(it->second).info);
+}
+
+Task<Result<std::vector<SessionInfo>>> MemoryStore::sessions(SessionQuery query) {
+  std::vector<SessionInfo> found;
+  std::lock_guard lock(mutex_);
+  auto it = numbers_.upper_bound({query.owner, query.after});
+  for (; it != numbers_.end() && it->first.first == query.owner; ++it) {
+    if (found.size() == query.limit) break;
+    const SessionInfo& info = it->second->info;
+    if (query.implicit || !info.implicit) found.push_back(info);
+  }
+  co_return found;
 }
 
 Task<Status> MemoryStore::delete_session(std::string id) {
@@ -50,43 +92,69 @@ Task<Result<std::vector<TurnPtr>>> MemoryStore::turns(std::string session_id) {
   co_return it->second.turns;
 }
 
-Task<Result<TurnPtr>> MemoryStore::commit(std::unique_ptr<Turn> turn, SessionUse use) {
-  std::vector<TurnPtr> dropped;  // freed outside the lock
-  join_path(*turn);
+Task<Result<TurnPtr>> MemoryStore::last_turn(std::string session_id) {
   std::lock_guard lock(mutex_);
-  co_return add(std::move(turn), use, dropped);
+  const auto it = sessions_.find(session_id);
+  if (it == sessions_.end() || it->second.turns.empty()) co_return TurnPtr();
+  co_return it->second.turns.back();
 }
 
-Result<TurnPtr> MemoryStore::add(std::unique_ptr<Turn> turn, SessionUse use,
-                                 std::vector<TurnPtr>& dropped) {
-  auto it = sessions_.find(turn->session_id);
-  if (it == sessions_.end()) {
-    // A parent that is gone took its session with it.
-    if (use == SessionUse::kExisting || turn->parent) return no_session(turn->session_id);
-    Session fresh;
-    fresh.info = {turn->session_id, turn->times.received_ms, 1, 0};
-    fresh.implicit = true;
-    it = sessions_.emplace(turn->session_id, std::move(fresh)).first;
+Task<Result<std::vector<TurnPtr>>> MemoryStore::commit(NewTurns added) {
+  std::vector<TurnPtr> dropped;  // freed outside the lock
+  std::vector<TurnPtr> recorded;
+  for (const auto& turn : added.turns) join_path(*turn);
+  std::lock_guard lock(mutex_);
+  if (auto status = check(added); !status.ok()) co_return std::move(status).error();
+  auto session = open(added);
+  if (!session) co_return std::move(session).error();
+  for (auto& turn : added.turns) recorded.push_back(add(**session, std::move(turn)));
+  if ((*session)->info.implicit) shrink((*session)->info.spec->id, dropped);
+  co_return recorded;
+}
+
+Status MemoryStore::check(const NewTurns& added) const {
+  for (const auto& turn : added.turns) {
+    if (by_id_.contains(turn->id))
+      return base::error(ErrorKind::kConflict, "a turn of this number exists: ask again");
   }
-  Session& session = it->second;
+  if (added.use == SessionUse::kExisting && created_bytes_ >= limits_.bytes)
+    return full("bytes of turns", limits_.bytes);
+  return {};
+}
+
+// The session of the turns, made where it is theirs to make.
+Result<MemoryStore::Session*> MemoryStore::open(const NewTurns& added) {
+  const Turn& turn = *added.turns.front();
+  const auto it = sessions_.find(turn.session_id);
+  if (it != sessions_.end()) return &it->second;
+  // A parent that is gone took its session with it.
+  if (added.use == SessionUse::kExisting || turn.parent) return no_session(turn.session_id);
+  auto spec = added.spec;
+  if (!spec) spec = std::make_shared<SessionSpec>(turn.session_id, turn.times.received_ms);
+  return &insert(std::move(spec), true);
+}
+
+TurnPtr MemoryStore::add(Session& session, std::unique_ptr<Turn> turn) {
   turn->seq = ++session.info.turns;
   ++session.info.version;
   // A branch has the id of the turn that began it: a root, or a later child of its parent.
   const bool first_child = turn->parent && session.continued.insert(turn->parent->id).second;
   turn->branch = first_child ? turn->parent->branch : turn->id;
   const std::size_t bytes = footprint(*turn);
-  session.bytes += bytes;
-  if (session.implicit) {
+  session.info.bytes += bytes;
+  session.info.tokens += added_tokens(*turn);
+  session.info.last_used_ms = turn->times.committed_ms;
+  (session.info.implicit ? implicit_bytes_ : created_bytes_) += bytes;
+  if (session.info.implicit) {
     implicit_by_commit_.erase(session.last_commit);
     session.last_commit = ++commits_;
     implicit_by_commit_.emplace(session.last_commit, turn->session_id);
-    implicit_bytes_ += bytes;
   }
   TurnPtr recorded(std::move(turn));
   session.turns.push_back(recorded);
   index_[recorded->digest].push_back(recorded);
   newest_[recorded->root_digest] = recorded;
-  if (session.implicit) shrink(recorded->session_id, dropped);
+  by_id_.emplace(recorded->id, recorded);
   return recorded;
 }
 
@@ -109,9 +177,20 @@ Task<Result<std::vector<TurnPtr>>> MemoryStore::newest(const trajectory::Digest&
   co_return index_.at(it->second->digest);
 }
 
+Task<Result<std::vector<TurnPtr>>> MemoryStore::by_ids(std::span<const std::uint64_t> ids) {
+  std::vector<TurnPtr> found;
+  std::lock_guard lock(mutex_);
+  for (const auto id : ids) {
+    const auto it = by_id_.find(id);
+    if (it != by_id_.end()) found.push_back(it->second);
+  }
+  co_return found;
+}
+
 void MemoryStore::erase(Sessions::iterator it, std::vector<TurnPtr>& dropped) {
   Session& session = it->second;
   for (const auto& turn : session.turns) {
+    by_id_.erase(turn->id);
     const auto last = newest_.find(turn->root_digest);
     // The one before is not looked for: without an answer here the caller asks by digests.
     if (last != newest_.end() && last->second == turn) newest_.erase(last);
@@ -120,9 +199,15 @@ void MemoryStore::erase(Sessions::iterator it, std::vector<TurnPtr>& dropped) {
     std::erase(entry->second, turn);
     if (entry->second.empty()) index_.erase(entry);
   }
-  if (session.implicit) {
+  const SessionInfo& info = session.info;
+  numbers_.erase({info.spec->owner, info.number});
+  if (!info.spec->secret_hash.empty()) secrets_.erase(info.spec->secret_hash);
+  if (info.implicit) {
     implicit_by_commit_.erase(session.last_commit);
-    implicit_bytes_ -= session.bytes;
+    implicit_bytes_ -= info.bytes;
+  } else {
+    --created_;
+    created_bytes_ -= info.bytes;
   }
   dropped.insert(dropped.end(), std::make_move_iterator(session.turns.begin()),
                  std::make_move_iterator(session.turns.end()));
@@ -130,7 +215,7 @@ void MemoryStore::erase(Sessions::iterator it, std::vector<TurnPtr>& dropped) {
 }
 
 void MemoryStore::shrink(const std::string& keep, std::vector<TurnPtr>& dropped) {
-  while (implicit_bytes_ > implicit_limit_ && !implicit_by_commit_.empty()) {
+  while (implicit_bytes_ > limits_.implicit_bytes && !implicit_by_commit_.empty()) {
     const std::string oldest = implicit_by_commit_.begin()->second;
     if (oldest == keep) return;  // it has just been committed to
     erase(sessions_.find(oldest), dropped);
@@ -141,8 +226,7 @@ std::string MemoryStore::dump() const {
   std::lock_guard lock(mutex_);
   std::string out;
   for (const auto& [id, session] : sessions_) {
-    out += "session " + id + " version " + std::to_string(session.info.version) + " created " +
-           std::to_string(session.info.created_ms) + (session.implicit ? " implicit\n" : "\n");
+    append_dump(out, session.info);
     for (const auto& turn : session.turns) append_dump(out, *turn);
   }
   return out;

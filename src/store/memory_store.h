@@ -11,47 +11,67 @@
 
 namespace verbatim::store {
 
+struct MemoryLimits {
+  // Sessions that were created: more are refused, since none of them may go without a word.
+  std::size_t sessions = 1'000'000;
+  // Bytes of all turns of created sessions: further turns are refused.
+  std::size_t bytes = std::size_t{4} << 30;
+  // Bytes of implicit sessions: over it the one that committed longest ago goes first, whole.
+  std::size_t implicit_bytes = std::size_t{256} << 20;
+};
+
 // Everything in memory, gone at exit. Sessions that were created stay until they are deleted.
-// Implicit ones (stateless chat) are bounded: over `implicit_bytes` the one that committed longest
-// ago goes first, whole.
 class MemoryStore final : public Store {
  public:
-  explicit MemoryStore(std::size_t implicit_bytes = std::size_t{256} << 20)
-      : implicit_limit_(implicit_bytes) {}
+  explicit MemoryStore(MemoryLimits limits = {}) : limits_(limits) {}
 
-  base::Task<base::Status> create_session(std::string id, std::int64_t now_ms) override;
+  base::Task<base::Status> create_session(SessionSpec spec) override;
   base::Task<base::Result<std::optional<SessionInfo>>> session(std::string id) override;
+  base::Task<base::Result<std::optional<SessionInfo>>> session_of_secret(
+      std::string secret_hash) override;
+  base::Task<base::Result<std::vector<SessionInfo>>> sessions(SessionQuery query) override;
   base::Task<base::Status> delete_session(std::string id) override;
   base::Task<base::Result<std::vector<TurnPtr>>> turns(std::string session_id) override;
-  base::Task<base::Result<TurnPtr>> commit(std::unique_ptr<Turn> turn, SessionUse use) override;
+  base::Task<base::Result<TurnPtr>> last_turn(std::string session_id) override;
+  base::Task<base::Result<std::vector<TurnPtr>>> commit(NewTurns added) override;
   base::Task<base::Result<std::vector<TurnPtr>>> find(
       std::span<const trajectory::Digest> digests) override;
   base::Task<base::Result<std::vector<TurnPtr>>> newest(const trajectory::Digest& root) override;
+  base::Task<base::Result<std::vector<TurnPtr>>> by_ids(
+      std::span<const std::uint64_t> ids) override;
   [[nodiscard]] std::string dump() const override;
 
  private:
   struct Session {
     SessionInfo info;
-    bool implicit = false;
     std::uint64_t last_commit = 0;
-    std::size_t bytes = 0;
     std::vector<TurnPtr> turns;
     std::unordered_set<std::uint64_t> continued;  // turns that have a child
   };
   using Sessions = std::map<std::string, Session>;
+  // Of an owner, in order of creation.
+  using Numbers = std::map<std::pair<std::string, std::uint64_t>, const Session*>;
 
-  base::Result<TurnPtr> add(std::unique_ptr<Turn> turn, SessionUse use,
-                            std::vector<TurnPtr>& dropped);
+  base::Status check(const NewTurns& added) const;
+  base::Result<Session*> open(const NewTurns& added);
+  Session& insert(std::shared_ptr<const SessionSpec> spec, bool implicit);
+  TurnPtr add(Session& session, std::unique_ptr<Turn> turn);
   void erase(Sessions::iterator it, std::vector<TurnPtr>& dropped);
   void shrink(const std::string& keep, std::vector<TurnPtr>& dropped);
 
-  const std::size_t implicit_limit_;
+  const MemoryLimits limits_;
   mutable std::mutex mutex_;
   Sessions sessions_;
+  Numbers numbers_;
+  std::unordered_map<std::string, std::string> secrets_;  // to session ids
   std::unordered_map<trajectory::Digest, std::vector<TurnPtr>, trajectory::DigestHash> index_;
   std::unordered_map<trajectory::Digest, TurnPtr, trajectory::DigestHash> newest_;  // by root
+  std::unordered_map<std::uint64_t, TurnPtr> by_id_;
   std::map<std::uint64_t, std::string> implicit_by_commit_;
   std::uint64_t commits_ = 0;
+  std::uint64_t last_number_ = 0;
+  std::size_t created_ = 0;        // sessions that are not implicit
+  std::size_t created_bytes_ = 0;  // of their turns
   std::size_t implicit_bytes_ = 0;
 };
 

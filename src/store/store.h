@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -16,34 +17,82 @@ namespace verbatim::store {
 using trajectory::Turn;
 using trajectory::TurnPtr;
 
-struct SessionInfo {
-  std::string id;
+// What a session is made with; never changes. Texts are the gateway's: a store keeps them and reads
+// none.
+struct SessionSpec {
+  SessionSpec() = default;
+  SessionSpec(std::string name, std::int64_t now_ms) : id(std::move(name)), created_ms(now_ms) {}
+
+  std::string id;           // unique among all owners
+  std::string owner;        // empty: of a server without keys
+  std::string options;      // canonical JSON object; empty: all as usual
+  std::string metadata;     // JSON object, the client's own; empty: none
+  std::string secret_hash;  // of the key that opens this session, unique; empty: none
   std::int64_t created_ms = 0;
-  std::uint64_t version = 0;  // rises with every change, never falls
-  std::uint64_t turns = 0;    // committed
+};
+
+struct SessionInfo {
+  std::shared_ptr<const SessionSpec> spec;
+  std::uint64_t number = 0;       // in order of creation, from 1; no session gets it again
+  bool implicit = false;          // made by its first commit
+  std::uint64_t version = 0;      // rises with every change, never falls
+  std::uint64_t turns = 0;        // committed
+  std::uint64_t tokens = 0;       // ids that its turns added, see trajectory::added_tokens()
+  std::uint64_t bytes = 0;        // of its turns, see trajectory::footprint()
+  std::int64_t last_used_ms = 0;  // of the last commit, or of the creation
+};
+
+// Which sessions to list.
+struct SessionQuery {
+  std::string owner;
+  std::uint64_t after = 0;  // the number of the last one seen; 0: from the first one on
+  std::size_t limit = 0;
+  bool implicit = false;  // those that a first commit made, too
 };
 
 // Who opened the session a turn belongs to.
 enum class SessionUse {
   kExisting,  // POST /sessions made it; a commit fails with kNotFound once it is deleted
-  kImplicit,  // a root of stateless chat: the first commit makes it
+  kImplicit,  // stateless chat, a session header: the first commit makes it
+};
+
+// What a commit adds: the answers to one request, siblings, all of them or none.
+struct NewTurns {
+  NewTurns() = default;
+  NewTurns(std::unique_ptr<Turn> turn, SessionUse session_use) : use(session_use) {
+    turns.push_back(std::move(turn));
+  }
+
+  std::vector<std::unique_ptr<Turn>> turns;  // of one session, with one parent
+  SessionUse use = SessionUse::kExisting;
+  // kImplicit: what the first commit makes the session with. Null: with the turn's session id and
+  // time alone.
+  std::shared_ptr<const SessionSpec> spec;
 };
 
 // Keeps sessions and their turns. Asynchronous, and any call can fail with kUnavailable: nothing
-// has changed then. Thread-safe. The one place where a conversation changes is commit().
+// has changed then. Thread-safe. The one place where a conversation changes is commit(). Reading
+// changes nothing, no time of use either.
 class Store : public trajectory::NodeSource {
  public:
-  virtual base::Task<base::Status> create_session(std::string id, std::int64_t now_ms) = 0;
+  // Errors: kConflict (id or secret are taken), kUnavailable (also: as many as it keeps).
+  virtual base::Task<base::Status> create_session(SessionSpec spec) = 0;
   virtual base::Task<base::Result<std::optional<SessionInfo>>> session(std::string id) = 0;
+  virtual base::Task<base::Result<std::optional<SessionInfo>>> session_of_secret(
+      std::string secret_hash) = 0;
+  // In order of their numbers, at most `limit`.
+  virtual base::Task<base::Result<std::vector<SessionInfo>>> sessions(SessionQuery query) = 0;
   // kNotFound when there is no such session. Its turns are gone when this returns.
   virtual base::Task<base::Status> delete_session(std::string id) = 0;
   // Turns of a session in order of their commits; kNotFound.
   virtual base::Task<base::Result<std::vector<TurnPtr>>> turns(std::string session_id) = 0;
-  // Adds a turn: all of it, or nothing. Gives it its `seq` and `branch`, joins it to its path
-  // (trajectory::join_path), and returns it as recorded. After success the turn is attachable and
-  // as durable as the store is. Errors: kNotFound (session or parent deleted meanwhile),
-  // kUnavailable.
-  virtual base::Task<base::Result<TurnPtr>> commit(std::unique_ptr<Turn> turn, SessionUse use) = 0;
+  // The turn of a session committed last; null where there is none, or no such session.
+  virtual base::Task<base::Result<TurnPtr>> last_turn(std::string session_id) = 0;
+  // Adds turns: all of them, or nothing. Gives each its `seq` and `branch`, joins it to its path
+  // (trajectory::join_path), and returns them as recorded. After success they are attachable and
+  // as durable as the store is. Errors: kNotFound (session or parent deleted meanwhile), kConflict
+  // (a turn of this id exists), kUnavailable.
+  virtual base::Task<base::Result<std::vector<TurnPtr>>> commit(NewTurns added) = 0;
 
   // All that is kept, as text: equal exactly when nothing changed. For tests and audits; excludes
   // times of use.

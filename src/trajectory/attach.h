@@ -10,7 +10,7 @@
 
 namespace verbatim::trajectory {
 
-// Where recorded turns are looked up: the store implements it. One query per request.
+// Where recorded turns are looked up: the store implements it. At most two queries per request.
 class NodeSource {
  public:
   virtual ~NodeSource() = default;
@@ -20,6 +20,10 @@ class NodeSource {
   // The turn committed last below this root digest, with all others that share its digest; empty
   // where there is none. Only a short cut: a source may always answer empty.
   virtual base::Task<base::Result<std::vector<TurnPtr>>> newest(const Digest& root);
+  // Committed turns with these ids, of whatever session and owner; those that are none are left
+  // out.
+  virtual base::Task<base::Result<std::vector<TurnPtr>>> by_ids(
+      std::span<const std::uint64_t> ids) = 0;
 };
 
 // Does a request go on behind `turn` as agents mostly do: its history is repeated to the letter

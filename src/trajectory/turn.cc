@@ -19,7 +19,7 @@ std::size_t footprint(const message::Message& message) {
   texts += message.reasoning ? message.reasoning->size() : 0;
   std::size_t size = sizeof message;
   for (const auto& call : message.tool_calls) {
-    size += sizeof call + call.id.size();
+    size += sizeof call + call.id.size() + call.native_id.size();
     texts += call.name.size() + call.arguments.size();
   }
   for (const auto& [name, raw] : message.unknown) size += 64 + name.size() + raw.size();
@@ -36,6 +36,10 @@ std::size_t footprint(const Turn& turn) {
   size += (turn.logprobs.size() + turn.discarded_logprobs.size()) * sizeof(double);
   return size + turn.spans.size() * sizeof(TokenSpan) + turn.template_kwargs.size() +
          turn.request_id.size();
+}
+
+std::uint64_t added_tokens(const Turn& turn) {
+  return turn.prompt.size() + turn.completion.size();
 }
 
 std::vector<TurnPtr> path_to(const TurnPtr& leaf) {

@@ -21,12 +21,21 @@ using base::TokenIds;
 
 using message::TokenSpan;
 
+// Where a request first differs from a recorded conversation.
+struct Difference {
+  std::uint32_t message = 0;  // index in the request
+  std::string field;          // "role", "text", "reasoning", "tool_calls[1].arguments", "count" ...
+  bool operator==(const Difference&) const = default;
+};
+
 // How a turn found its place.
 struct Attach {
   enum class Kind : std::uint8_t { kRoot, kChild };
   Kind kind = Kind::kRoot;
   std::string reason;      // root: "first", "history", "tools" ...; child: "history"
   bool ambiguous = false;  // several recorded turns matched equally well; the newest was taken
+  // From the turn of its session committed last, where it does not go on behind that one.
+  std::optional<Difference> difference = {};
   bool operator==(const Attach&) const = default;
 };
 
@@ -74,6 +83,7 @@ struct Turn {
   // The turn that opened this line of the tree: of several children of a turn, the first goes on
   // with its branch. Given by the store.
   std::uint64_t branch = 0;
+  std::uint32_t choice = 0;  // among the answers to one request, from 0
   std::string session_id;
   std::shared_ptr<const Turn> parent;  // null: a root
   std::shared_ptr<const RootInfo> root;
@@ -124,6 +134,9 @@ using TurnPtr = std::shared_ptr<const Turn>;
 
 // Bytes of memory a turn holds, about: for limits.
 std::size_t footprint(const Turn& turn);
+
+// Ids that a turn adds to its path: behind the parent's row, and sampled.
+std::uint64_t added_tokens(const Turn& turn);
 
 // Fills in `path_prompt` and `path_letters` from the parent and what the turn holds itself. Once,
 // before others see the turn: stores do it with every turn they take in.

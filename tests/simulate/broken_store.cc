@@ -50,20 +50,21 @@ store::TurnPtr copy_of(const store::Turn& turn) {
 
 }  // namespace
 
-Task<void> BrokenStore::commit_late(std::unique_ptr<store::Turn> turn, store::SessionUse use) {
+Task<void> BrokenStore::commit_late(store::NewTurns added) {
   co_await base::sleep_for(executor_, kLate);
-  (void)co_await inner_.commit(std::move(turn), use);
+  (void)co_await inner_.commit(std::move(added));
 }
 
-Task<Result<store::TurnPtr>> BrokenStore::commit(std::unique_ptr<store::Turn> turn,
-                                                 store::SessionUse use) {
+Task<Result<std::vector<store::TurnPtr>>> BrokenStore::commit(store::NewTurns added) {
   if (how_ == Break::kNone || !random_.chance(kBrokenCalls))
-    co_return co_await inner_.commit(std::move(turn), use);
+    co_return co_await inner_.commit(std::move(added));
+  auto& turn = added.turns.front();
   switch (how_) {
     case Break::kCommitAfterAnswer: {
-      auto answer = copy_of(*turn);
-      base::spawn(commit_late(std::move(turn), use));
-      co_return answer;
+      std::vector<store::TurnPtr> answers;
+      for (const auto& each : added.turns) answers.push_back(copy_of(*each));
+      base::spawn(commit_late(std::move(added)));
+      co_return answers;
     }
     case Break::kLostVersion:
       ++lost_[turn->session_id];
@@ -78,7 +79,7 @@ Task<Result<store::TurnPtr>> BrokenStore::commit(std::unique_ptr<store::Turn> tu
     default:
       break;
   }
-  co_return co_await inner_.commit(std::move(turn), use);
+  co_return co_await inner_.commit(std::move(added));
 }
 
 Task<Result<std::optional<store::SessionInfo>>> BrokenStore::session(std::string id) {

@@ -35,9 +35,10 @@ Task<void> FaultyStore::after() {
   return pause();
 }
 
-Task<Status> FaultyStore::create_session(std::string id, std::int64_t now_ms) {
+Task<Status> FaultyStore::create_session(store::SessionSpec spec) {
   if (auto status = co_await before("create_session", kSeldom); !status.ok()) co_return status;
-  auto status = co_await inner_.create_session(id, now_ms);
+  const std::string id = spec.id;
+  auto status = co_await inner_.create_session(std::move(spec));
   if (status.ok()) ledger_.note_session(id);
   co_await after();
   co_return status;
@@ -67,14 +68,15 @@ Task<Result<std::vector<store::TurnPtr>>> FaultyStore::turns(std::string session
   co_return turns;
 }
 
-Task<Result<store::TurnPtr>> FaultyStore::commit(std::unique_ptr<store::Turn> turn,
-                                                 store::SessionUse use) {
-  const std::string request_id = turn->request_id;
+Task<Result<std::vector<store::TurnPtr>>> FaultyStore::commit(store::NewTurns added) {
+  const std::string request_id = added.turns.front()->request_id;
   ledger_.note_commit_began(request_id);
   if (auto status = co_await before("commit", kOften); !status.ok())
     co_return std::move(status).error();
-  auto recorded = co_await inner_.commit(std::move(turn), use);
-  if (recorded) ledger_.note_commit(*recorded);
+  auto recorded = co_await inner_.commit(std::move(added));
+  if (recorded) {
+    for (const auto& turn : *recorded) ledger_.note_commit(turn);
+  }
   co_await after();
   co_return recorded;
 }

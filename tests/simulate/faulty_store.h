@@ -3,29 +3,31 @@
 #include "base/random.h"
 #include "base/runtime.h"
 #include "simulate/ledger.h"
-#include "store/store.h"
+#include "store/testing/forwarding_store.h"
 
 namespace verbatim::simulate {
 
 // A store as a server behind a network is: slow before and behind each call, and now and then not
 // there before it. Never lies. Notes in the ledger what was done.
-class FaultyStore final : public store::Store {
+class FaultyStore final : public store::testing::ForwardingStore {
  public:
   FaultyStore(base::Executor& executor, store::Store& inner, Ledger& ledger, std::uint64_t seed,
               unsigned fails)
-      : executor_(executor), inner_(inner), ledger_(ledger), random_(seed), fails_(fails) {}
+      : ForwardingStore(inner),
+        executor_(executor),
+        ledger_(ledger),
+        random_(seed),
+        fails_(fails) {}
 
-  base::Task<base::Status> create_session(std::string id, std::int64_t now_ms) override;
+  base::Task<base::Status> create_session(store::SessionSpec spec) override;
   base::Task<base::Result<std::optional<store::SessionInfo>>> session(std::string id) override;
   base::Task<base::Status> delete_session(std::string id) override;
   base::Task<base::Result<std::vector<store::TurnPtr>>> turns(std::string session_id) override;
-  base::Task<base::Result<store::TurnPtr>> commit(std::unique_ptr<store::Turn> turn,
-                                                  store::SessionUse use) override;
+  base::Task<base::Result<std::vector<store::TurnPtr>>> commit(store::NewTurns added) override;
   base::Task<base::Result<std::vector<store::TurnPtr>>> find(
       std::span<const trajectory::Digest> digests) override;
   base::Task<base::Result<std::vector<store::TurnPtr>>> newest(
       const trajectory::Digest& root) override;
-  [[nodiscard]] std::string dump() const override { return inner_.dump(); }
 
  private:
   // Fails in some calls, by `weight` times the usual chance.
@@ -34,7 +36,6 @@ class FaultyStore final : public store::Store {
   base::Task<void> pause();
 
   base::Executor& executor_;
-  store::Store& inner_;
   Ledger& ledger_;
   base::SeededRandom random_;
   unsigned fails_;

@@ -44,7 +44,7 @@ Scene::Scene(std::string_view family, std::uint64_t seed)
 
 void Scene::add_session(std::string id) {
   std::optional<base::Status> made;
-  run(keep(store.create_session(std::move(id), 5), made));
+  run(keep(store.create_session(store::SessionSpec(std::move(id), 5)), made));
 }
 
 TurnRequest Scene::request(std::vector<message::Message> messages) {
