@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,6 +29,10 @@ struct Fd {
     if (fd >= 0) ::close(fd);
   }
 };
+
+Error held_elsewhere(const std::string& path) {
+  return error(ErrorKind::kConflict, path + " is locked by another process");
+}
 
 Status write_fully(int fd, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {
@@ -75,6 +80,14 @@ class SystemAppendFile final : public AppendFile {
   Fd fd_;
   std::string path_;
   std::uint64_t size_;
+};
+
+class SystemFileLock final : public FileLock {
+ public:
+  explicit SystemFileLock(Fd fd) : fd_(std::move(fd)) {}
+
+ private:
+  Fd fd_;
 };
 
 class SystemMappedFile final : public MappedFile {
@@ -135,6 +148,15 @@ class SystemFiles final : public Files {
     }
     return std::unique_ptr<AppendFile>(
         new SystemAppendFile(std::move(file), path, static_cast<std::uint64_t>(info.st_size)));
+  }
+
+  Result<std::unique_ptr<FileLock>> lock(const std::string& path) override {
+    Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    if (file.fd < 0) return system_error("can't open", path, errno);
+    if (::flock(file.fd, LOCK_EX | LOCK_NB) == 0)
+      return std::unique_ptr<FileLock>(new SystemFileLock(std::move(file)));
+    if (errno != EWOULDBLOCK) return system_error("can't lock", path, errno);
+    return held_elsewhere(path);
   }
 
   Status replace(const std::string& path, std::string_view bytes) override {

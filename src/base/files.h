@@ -32,6 +32,13 @@ class MappedFile {
   [[nodiscard]] virtual std::span<const std::byte> bytes() const = 0;
 };
 
+// A file of which one process at a time is the holder; free again when this is destroyed, or the
+// process ends in whatever way.
+class FileLock {
+ public:
+  virtual ~FileLock() = default;
+};
+
 // The file system. Blocking: call it at start-up or on a Worker, never on an executor's thread.
 // Thread-safe. Real form: system_files(); simulated twin: base/sim/sim_files.h (keeps everything in
 // memory, fails on request, forgets what was not synced).
@@ -42,6 +49,8 @@ class Files {
   virtual Result<std::unique_ptr<MappedFile>> map(const std::string& path) = 0;
   // Made when missing; its name then survives a crash of the machine too.
   virtual Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) = 0;
+  // Made when missing, and never removed. kConflict when somebody holds it.
+  virtual Result<std::unique_ptr<FileLock>> lock(const std::string& path) = 0;
   // Writes a new file beside `path`, syncs it, renames it over `path`, syncs the directory: readers
   // see the old file or the new one.
   virtual Status replace(const std::string& path, std::string_view bytes) = 0;

@@ -44,6 +44,16 @@ TEST_P(FilesContract, what_is_appended_is_read) {
   EXPECT_EQ(files_->read(at("log"), 100).value(), "one\ntwo\n");
 }
 
+TEST_P(FilesContract, a_lock_has_one_holder_at_a_time) {
+  auto first = files_->lock(at("lock"));
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(files_->lock(at("lock")).error().kind, ErrorKind::kConflict);
+  EXPECT_TRUE(files_->lock(at("other")).ok());
+  *first = nullptr;
+  EXPECT_TRUE(files_->lock(at("lock")).ok());
+  EXPECT_FALSE(files_->lock(at("no directory/lock")).ok());
+}
+
 TEST_P(FilesContract, a_directory_is_removed_once_it_is_empty) {
   ASSERT_TRUE(files_->make_directories(at("dir")).ok());
   ASSERT_TRUE(files_->replace(at("dir/file"), "x").ok());

@@ -81,6 +81,21 @@ class SimAppendFile final : public AppendFile {
   std::uint64_t size_ = 0;
 };
 
+// Of a process that ended with the machine: its lock is gone, and another may have it since.
+class SimFileLock final : public FileLock {
+ public:
+  SimFileLock(SimFiles& files, std::string path)
+      : files_(files), path_(std::move(path)), boot_(files.boot_) {}
+  ~SimFileLock() override {
+    if (boot_ == files_.boot_) files_.locked_.erase(path_);
+  }
+
+ private:
+  SimFiles& files_;
+  std::string path_;
+  std::uint64_t boot_;
+};
+
 std::string SimFiles::parent_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
@@ -119,6 +134,13 @@ Result<std::unique_ptr<AppendFile>> SimFiles::open_append(const std::string& pat
   auto file = std::make_unique<SimAppendFile>(*this, node, path);
   file->set_size(node->bytes.size());
   return std::unique_ptr<AppendFile>(std::move(file));
+}
+
+Result<std::unique_ptr<FileLock>> SimFiles::lock(const std::string& path) {
+  if (!directories_.contains(parent_of(path))) return missing("can't open", path);
+  if (!locked_.insert(path).second)
+    return error(ErrorKind::kConflict, path + " is locked by another process");
+  return std::unique_ptr<FileLock>(new SimFileLock(*this, path));
 }
 
 Status SimFiles::replace(const std::string& path, std::string_view bytes) {
@@ -197,6 +219,7 @@ void SimFiles::crash_node(Node& node) {
 
 void SimFiles::crash() {
   ++boot_;
+  locked_.clear();
   ++faults_.crashes;
   for (auto& [path, node] : removed_) {
     if (!files_.contains(path) && random_.chance(500)) files_[path] = node;

@@ -38,6 +38,7 @@ class SimFiles final : public Files {
   Result<std::string> read(const std::string& path, std::uint64_t max_size) override;
   Result<std::unique_ptr<MappedFile>> map(const std::string& path) override;
   Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) override;
+  Result<std::unique_ptr<FileLock>> lock(const std::string& path) override;
   Status replace(const std::string& path, std::string_view bytes) override;
   Status make_directories(const std::string& path) override;
   [[nodiscard]] bool exists(const std::string& path) override;
@@ -51,6 +52,7 @@ class SimFiles final : public Files {
 
  private:
   friend class SimAppendFile;
+  friend class SimFileLock;
   struct Node {
     std::string bytes;
     std::size_t synced = 0;  // this many of `bytes` survive a crash...
@@ -67,6 +69,7 @@ class SimFiles final : public Files {
   SimFilesFaults faults_;
   std::map<std::string, NodeRef> files_;
   std::map<std::string, NodeRef> removed_;  // since the last crash
+  std::set<std::string> locked_;
   std::set<std::string> directories_{"", ".", "/"};
   std::uint64_t boot_ = 0;
 };
