@@ -126,8 +126,9 @@ Status MemoryStore::check(const NewTurns& added) const {
 Result<MemoryStore::Session*> MemoryStore::open(const NewTurns& added) {
   const Turn& turn = *added.turns.front();
   const auto it = sessions_.find(turn.session_id);
-  if (it != sessions_.end()) return &it->second;
-  // A parent that is gone took its session with it.
+  // A parent that is gone took its session with it; another may have its name since.
+  const bool orphan = turn.parent && !by_id_.contains(turn.parent->id);
+  if (it != sessions_.end() && !orphan) return &it->second;
   if (added.use == SessionUse::kExisting || turn.parent) return no_session(turn.session_id);
   auto spec = added.spec;
   if (!spec) spec = std::make_shared<SessionSpec>(turn.session_id, turn.times.received_ms);

@@ -50,6 +50,7 @@ struct Times {
   std::int64_t committed_ms = 0;    // wall clock
   std::int64_t first_token_us = 0;  // since received
   std::int64_t total_us = 0;        // since received, to commit
+  bool operator==(const Times&) const = default;
 };
 
 // What is the same for all turns of one root.
@@ -60,6 +61,7 @@ struct RootInfo {
   std::string encoding_policy;
   std::string family;
   std::vector<message::Tool> tools;
+  bool operator==(const RootInfo&) const = default;
 };
 
 // How an engine's own rendering of the chat compares with the prompt of the turn, in ids.
@@ -67,6 +69,7 @@ struct RenderSkew {
   std::uint64_t rendered = 0;
   std::uint64_t sent = 0;
   std::uint64_t common = 0;  // of both, from the front
+  bool operator==(const RenderSkew&) const = default;
 };
 
 // One answered request: a node of the tree. Holds what it added and shares its path with the turns

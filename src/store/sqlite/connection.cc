@@ -1,0 +1,130 @@
+#include "store/sqlite/connection.h"
+
+#include <sqlite3.h>
+
+namespace verbatim::store::sqlite {
+
+using base::ErrorKind;
+using base::Result;
+using base::Status;
+
+namespace {
+
+base::Error error_of(sqlite3* handle, const std::string& what) {
+  const int code = handle == nullptr ? SQLITE_NOMEM : sqlite3_errcode(handle) & 0xff;
+  const bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_FORMAT;
+  std::string message = what + ": ";
+  message += handle == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle);
+  if (damaged)
+    return base::error(ErrorKind::kInternal,
+                       message + "; the file is damaged: `verbatim store check` says where");
+  return base::error(ErrorKind::kUnavailable, std::move(message));
+}
+
+}  // namespace
+
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
+  sqlite3_finalize(statement);
+}
+
+void Statement::bind(int index, std::int64_t value) {
+  sqlite3_bind_int64(statement_.get(), index, value);
+}
+
+void Statement::bind_text(int index, std::string_view value) {
+  sqlite3_bind_text64(statement_.get(), index, value.empty() ? "" : value.data(), value.size(),
+                      nullptr, SQLITE_UTF8);
+}
+
+void Statement::bind_bytes(int index, std::string_view value) {
+  // A null pointer would be bound as NULL.
+  sqlite3_bind_blob64(statement_.get(), index, value.empty() ? "" : value.data(), value.size(),
+                      nullptr);
+}
+
+Result<bool> Statement::step() {
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return error_of(sqlite3_db_handle(statement_.get()), "the store's disk");
+}
+
+Status Statement::run() {
+  const auto row = step();
+  reset();
+  return row ? Status() : Status(row.error());
+}
+
+void Statement::reset() {
+  sqlite3_reset(statement_.get());
+}
+
+std::int64_t Statement::integer(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+std::string_view Statement::bytes(int column) const {
+  const void* data = sqlite3_column_blob(statement_.get(), column);
+  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
+  return data == nullptr ? std::string_view()
+                         : std::string_view(static_cast<const char*>(data), size);
+}
+
+bool Statement::null(int column) const {
+  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+}
+
+void Connection::Close::operator()(sqlite3* handle) const {
+  sqlite3_close(handle);
+}
+
+Result<Connection> Connection::to(const std::string& path, Mode mode, const std::string& vfs) {
+  // Each connection stays with one thread at a time, so SQLite needs no mutex of its own.
+  int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  flags |= mode == Mode::kRead ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+  if (mode == Mode::kCreate) flags |= SQLITE_OPEN_CREATE;
+  sqlite3* handle = nullptr;
+  const int code =
+      sqlite3_open_v2(path.c_str(), &handle, flags, vfs.empty() ? nullptr : vfs.c_str());
+  Connection connection;
+  connection.handle_.reset(handle);
+  if (code != SQLITE_OK) return connection.error("can't open " + path);
+  return connection;
+}
+
+Status Connection::run(const char* sql) {
+  if (sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr) == SQLITE_OK) return {};
+  return error("the store's disk");
+}
+
+Result<Statement> Connection::prepare(const char* sql) {
+  sqlite3_stmt* prepared = nullptr;
+  const int code =
+      sqlite3_prepare_v3(handle_.get(), sql, -1, SQLITE_PREPARE_PERSISTENT, &prepared, nullptr);
+  Statement statement;
+  statement.statement_.reset(prepared);
+  if (code != SQLITE_OK) return error("the store's tables");
+  return statement;
+}
+
+Result<std::int64_t> Connection::integer(const char* sql) {
+  auto statement = prepare(sql);
+  if (!statement) return std::move(statement).error();
+  const auto row = statement->step();
+  if (!row) return row.error();
+  return *row ? statement->integer(0) : 0;
+}
+
+bool Connection::in_transaction() const {
+  return sqlite3_get_autocommit(handle_.get()) == 0;
+}
+
+std::int64_t Connection::last_row() const {
+  return sqlite3_last_insert_rowid(handle_.get());
+}
+
+base::Error Connection::error(const std::string& what) const {
+  return error_of(handle_.get(), what);
+}
+
+}  // namespace verbatim::store::sqlite

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/random.h"
+#include "base/worker.h"
+#include "store/sqlite/reader.h"
+#include "store/sqlite/writer.h"
+
+namespace verbatim::store::sqlite {
+
+struct DatabaseOptions {
+  std::string path;
+  std::string vfs;                                   // SQLite's name; empty: the system's
+  std::size_t cache_bytes = std::size_t{256} << 20;  // of turns in memory
+  // Of sessions of stateless chat on disk; over it the one that committed longest ago goes.
+  std::uint64_t implicit_bytes = std::uint64_t{4} << 30;
+  std::size_t queued_reads = 8192;  // more are refused with kUnavailable
+  WriterOptions writer;
+  // Tests alone turn it off, to see that they would notice.
+  bool synchronous = true;
+};
+
+// The threads of a store: one for changes, one for what has to be read from disk, one that copies
+// the log back.
+struct DatabaseWorkers {
+  std::unique_ptr<base::Worker> write, read, checkpoint;
+};
+
+// An open store: a SQLite file in WAL mode, synchronous FULL. Shared by the threads of a gateway,
+// each of which has a SqliteStore on it. A lock beside the file (`<path>.lock`) keeps other
+// processes away; it goes with the process, however that ends.
+//
+// Life: opened at start-up, destroyed when nobody waits for it any more and before the executors.
+class Database {
+ public:
+  enum class Open {
+    kServe,    // made where it is missing; an older schema is refused
+    kMigrate,  // must be there; an older schema is brought up
+  };
+  // Errors say what to do: kNotFound, kConflict (another process has it), kUnsupported (another
+  // program's, newer or older), kInternal (damaged), kUnavailable (the disk).
+  static base::Result<std::unique_ptr<Database>> open(base::Files& files, base::Random& random,
+                                                      DatabaseWorkers workers,
+                                                      DatabaseOptions options,
+                                                      Open how = Open::kServe);
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+  ~Database();
+
+  // The secret under which digests are made: as old as the store.
+  [[nodiscard]] const std::string& key() const { return key_; }
+  [[nodiscard]] PathCache& cache() { return cache_; }
+  [[nodiscard]] Writer& writer() { return *writer_; }
+  // Runs `read` on the reader's thread. False: too much waits there already.
+  [[nodiscard]] bool read(std::function<void(Reader& reader)> read);
+  [[nodiscard]] std::size_t queued_reads_limit() const { return options_.queued_reads; }
+  [[nodiscard]] std::string dump();
+  [[nodiscard]] int schema_found() const { return schema_found_; }
+
+ private:
+  Database(DatabaseWorkers workers, DatabaseOptions options);
+  base::Status open_writer(base::Random& random, Open how);
+  base::Status open_readers();
+  base::Result<Connection> connect(Connection::Mode mode) const;
+  void checkpoint(std::function<void()> done);
+
+  const DatabaseOptions options_;
+  std::unique_ptr<base::FileLock> lock_;
+  std::string key_;
+  int schema_found_ = 0;
+  PathCache cache_;
+  Connection write_connection_, read_connection_, checkpoint_connection_, dump_connection_;
+  std::mutex dump_mutex_;
+  std::unique_ptr<Reader> reader_, dump_reader_;
+  std::unique_ptr<Writer> writer_;
+  std::atomic<std::size_t> queued_reads_ = 0;
+  DatabaseWorkers workers_;
+};
+
+}  // namespace verbatim::store::sqlite

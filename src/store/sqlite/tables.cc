@@ -1,0 +1,346 @@
+#include "store/sqlite/tables.h"
+
+#include <algorithm>
+
+namespace verbatim::store::sqlite {
+
+using base::ErrorKind;
+using base::Result;
+using base::Status;
+
+namespace {
+
+// Of a turn beside its body: rows and index entries, about.
+constexpr std::uint64_t kRowBytes = 150;
+
+}  // namespace
+
+Result<Tables> Tables::of(Connection& connection, PathCache& cache, std::uint64_t implicit_limit) {
+  Tables tables(connection, cache);
+  tables.implicit_limit_ = implicit_limit;
+  if (auto status = tables.prepare(); !status.ok()) return std::move(status).error();
+  const auto bytes =
+      connection.integer("SELECT coalesce(sum(disk), 0) FROM session WHERE implicit = 1");
+  if (!bytes) return bytes.error();
+  tables.implicit_bytes_ = tables.kept_implicit_bytes_ = unstored(*bytes);
+  return tables;
+}
+
+Status Tables::prepare() {
+  const std::pair<Statement*, const char*> all[] = {
+      {&find_session_, "SELECT " VERBATIM_SESSION_COLUMNS " FROM session WHERE id = ?"},
+      {&find_spec_, "SELECT " VERBATIM_SPEC_COLUMNS " FROM session WHERE number = ?"},
+      {&find_secret_, "SELECT 1 FROM session WHERE secret_hash = ? AND secret_hash <> ''"},
+      {&insert_session_, "INSERT INTO session(" VERBATIM_SPEC_COLUMNS
+                         ", implicit, version, turns, tokens, bytes, used_ms, disk, newest) "
+                         "VALUES(?, ?, ?, ?, ?, ?6, ?7, 1, 0, 0, 0, ?6, 0, 0)"},
+      {&update_session_,
+       "UPDATE session SET version = ?2, turns = ?3, tokens = ?4, bytes = ?5, used_ms = ?6, "
+       "disk = ?7, newest = ?8 WHERE number = ?1"},
+      {&erase_session_, "DELETE FROM session WHERE number = ?"},
+      {&oldest_implicit_,
+       "SELECT id FROM session WHERE implicit = 1 ORDER BY newest, number LIMIT 1"},
+      {&find_parent_, "SELECT id, branch, root FROM turn WHERE session = ? AND seq = ?"},
+      // Children come behind their parent, so little is read where it is the newest.
+      {&find_child_, "SELECT 1 FROM turn WHERE session = ?1 AND seq > ?2 AND parent = ?2 LIMIT 1"},
+      {&find_id_, "SELECT 1 FROM turn WHERE id = ?"},
+      {&insert_turn_, "INSERT INTO turn VALUES(?, ?, ?, ?, ?, ?, ?, ?)"},
+      {&insert_body_, "INSERT INTO body(bytes) VALUES(?)"},
+      {&same_digest_, "SELECT 1 FROM turn WHERE digest = ? LIMIT 1"},
+      {&find_root_, "SELECT number FROM root WHERE hash = ?"},
+      {&insert_root_, "INSERT INTO root(hash, bytes) VALUES(?, ?)"},
+      {&use_root_, "INSERT OR IGNORE INTO root_use VALUES(?, ?)"},
+      {&roots_of_, "SELECT DISTINCT root FROM turn WHERE session = ?"},
+      {&unuse_root_, "DELETE FROM root_use WHERE root = ? AND session = ?"},
+      {&root_used_, "SELECT 1 FROM root_use WHERE root = ? LIMIT 1"},
+      {&erase_root_, "DELETE FROM root WHERE number = ?"},
+      {&erase_bodies_,
+       "DELETE FROM body WHERE number IN (SELECT body FROM turn WHERE session = ?)"},
+      {&erase_turns_, "DELETE FROM turn WHERE session = ?"},
+  };
+  for (const auto& [statement, sql] : all) {
+    auto prepared = connection_->prepare(sql);
+    if (!prepared) return std::move(prepared).error();
+    *statement = std::move(*prepared);
+  }
+  return {};
+}
+
+Status Tables::any(Use& query, bool& found) {
+  const auto row = query->step();
+  if (!row) return row.error();
+  found = *row;
+  return {};
+}
+
+Status Tables::find_session(const std::string& id, std::optional<SessionRow>& found) {
+  Use find(find_session_);
+  find->bind_text(1, id);
+  bool there = false;
+  if (auto status = any(find, there); !status.ok() || !there) return status;
+  found = session_of(*find, 0);
+  found->info.spec = cache_->spec(found->info.number);
+  if (found->info.spec) return {};
+  Use spec(find_spec_);
+  spec->bind(1, stored(found->info.number));
+  if (auto status = any(spec, there); !status.ok()) return status;
+  found->info.spec = spec_of(*spec, 0);
+  return {};
+}
+
+Status Tables::insert_session(const std::shared_ptr<const SessionSpec>& spec, bool implicit,
+                              SessionRow& made) {
+  insert_session_.bind_text(1, spec->id);
+  insert_session_.bind_text(2, spec->owner);
+  insert_session_.bind_text(3, spec->options);
+  insert_session_.bind_text(4, spec->metadata);
+  insert_session_.bind_text(5, spec->secret_hash);
+  insert_session_.bind(6, spec->created_ms);
+  insert_session_.bind(7, implicit ? 1 : 0);
+  if (auto status = insert_session_.run(); !status.ok()) return status;
+  made.info.spec = spec;
+  made.info.number = unstored(connection_->last_row());
+  made.info.implicit = implicit;
+  made.info.version = 1;
+  made.info.last_used_ms = spec->created_ms;
+  return {};
+}
+
+Status Tables::create(const std::shared_ptr<const SessionSpec>& spec, ChangeResult& result) {
+  std::optional<SessionRow> other;
+  if (auto status = find_session(spec->id, other); !status.ok()) return status;
+  if (other) {
+    result = base::error(ErrorKind::kConflict, "session exists already: session_id=" + spec->id);
+    return {};
+  }
+  bool secret_taken = false;
+  {
+    Use find(find_secret_);
+    find->bind_text(1, spec->secret_hash);
+    if (auto status = any(find, secret_taken); !status.ok()) return status;
+  }
+  if (secret_taken) {
+    result = base::error(ErrorKind::kConflict, "another session has this secret: choose another");
+    return {};
+  }
+  SessionRow made;
+  if (auto status = insert_session(spec, false, made); !status.ok()) return status;
+  result = Change{std::move(made.info), {}};
+  return {};
+}
+
+Status Tables::erase(const std::string& id, std::optional<Status>& result) {
+  std::optional<SessionRow> session;
+  if (auto status = find_session(id, session); !status.ok()) return status;
+  if (!session) {
+    result = no_session(id);
+    return {};
+  }
+  result = Status();
+  return erase_session(*session);
+}
+
+Status Tables::erase_session(const SessionRow& session) {
+  const std::int64_t number = stored(session.info.number);
+  if (auto status = erase_unused_roots(number); !status.ok()) return status;
+  for (auto* erase : {&erase_bodies_, &erase_turns_, &erase_session_}) {
+    erase->bind(1, number);
+    if (auto status = erase->run(); !status.ok()) return status;
+  }
+  if (session.info.implicit) implicit_bytes_ -= std::min(implicit_bytes_, session.disk);
+  return {};
+}
+
+Status Tables::erase_unused_roots(std::int64_t session) {
+  std::vector<std::int64_t> roots;
+  {
+    Use all(roots_of_);
+    all->bind(1, session);
+    for (bool more = true; more;) {
+      if (auto status = any(all, more); !status.ok()) return status;
+      if (more) roots.push_back(all->integer(0));
+    }
+  }
+  for (const auto root : roots) {
+    unuse_root_.bind(1, root);
+    unuse_root_.bind(2, session);
+    if (auto status = unuse_root_.run(); !status.ok()) return status;
+    Use use(root_used_);
+    use->bind(1, root);
+    bool used = false;
+    if (auto status = any(use, used); !status.ok()) return status;
+    if (used) continue;
+    erase_root_.bind(1, root);
+    if (auto status = erase_root_.run(); !status.ok()) return status;
+  }
+  return {};
+}
+
+Status Tables::find_parent(std::uint64_t session, const Turn& parent,
+                           std::optional<Parent>& found) {
+  Use find(find_parent_);
+  find->bind(1, stored(session));
+  find->bind(2, stored(parent.seq));
+  bool there = false;
+  if (auto status = any(find, there); !status.ok()) return status;
+  // A session that was deleted and made again has other turns under the same numbers.
+  if (!there || unstored(find->integer(0)) != parent.id) return {};
+  found = Parent{unstored(find->integer(1)), find->integer(2), false};
+  Use child(find_child_);
+  child->bind(1, stored(session));
+  child->bind(2, stored(parent.seq));
+  return any(child, found->continued);
+}
+
+Status Tables::find_root(const PreparedTurns& prepared, std::uint64_t session, std::int64_t& root) {
+  {
+    Use find(find_root_);
+    find->bind_text(1, prepared.root_hash);
+    bool there = false;
+    if (auto status = any(find, there); !status.ok()) return status;
+    root = there ? find->integer(0) : 0;
+  }
+  if (root == 0) {
+    insert_root_.bind_text(1, prepared.root_hash);
+    insert_root_.bind_bytes(2, prepared.root_bytes);
+    if (auto status = insert_root_.run(); !status.ok()) return status;
+    root = connection_->last_row();
+  }
+  use_root_.bind(1, root);
+  use_root_.bind(2, stored(session));
+  return use_root_.run();
+}
+
+Status Tables::insert_turn(const Turn& turn, std::uint64_t session, std::int64_t root,
+                           const std::string& body) {
+  insert_body_.bind_bytes(1, body);
+  if (auto status = insert_body_.run(); !status.ok()) return status;
+  insert_turn_.bind(1, stored(session));
+  insert_turn_.bind(2, stored(turn.seq));
+  insert_turn_.bind(3, turn.parent ? stored(turn.parent->seq) : 0);
+  insert_turn_.bind(4, stored(turn.id));
+  insert_turn_.bind(5, stored(turn.branch));
+  insert_turn_.bind(6, root);
+  insert_turn_.bind_bytes(7, stored(turn.digest));
+  insert_turn_.bind(8, connection_->last_row());
+  return insert_turn_.run();
+}
+
+Status Tables::update_session(const SessionRow& session) {
+  update_session_.bind(1, stored(session.info.number));
+  update_session_.bind(2, stored(session.info.version));
+  update_session_.bind(3, stored(session.info.turns));
+  update_session_.bind(4, stored(session.info.tokens));
+  update_session_.bind(5, stored(session.info.bytes));
+  update_session_.bind(6, session.info.last_used_ms);
+  update_session_.bind(7, stored(session.disk));
+  // The body that was inserted last; the table of turns has no row ids of its own.
+  update_session_.bind(8, connection_->last_row());
+  return update_session_.run();
+}
+
+Status Tables::taken(const NewTurns& added, bool& taken) {
+  for (std::size_t i = 0; i < added.turns.size() && !taken; ++i) {
+    const auto id = added.turns[i]->id;
+    for (std::size_t before = 0; before < i; ++before)
+      taken = taken || added.turns[before]->id == id;
+    Use find(find_id_);
+    find->bind(1, stored(id));
+    bool there = false;
+    if (auto status = any(find, there); !status.ok()) return status;
+    taken = taken || there;
+  }
+  return {};
+}
+
+Status Tables::find_place(const NewTurns& added, std::optional<SessionRow>& session,
+                          std::optional<Parent>& parent) {
+  const Turn& turn = *added.turns.front();
+  if (auto status = find_session(turn.session_id, session); !status.ok()) return status;
+  if (!session || !turn.parent) return {};
+  return find_parent(session->info.number, *turn.parent, parent);
+}
+
+Status Tables::add(PreparedTurns& prepared, ChangeResult& result) {
+  const NewTurns& added = prepared.added;
+  const Turn& first = *added.turns.front();
+  bool exists = false;
+  if (auto status = taken(added, exists); !status.ok()) return status;
+  if (exists) {
+    result = base::error(ErrorKind::kConflict, "a turn of this number exists: ask again");
+    return {};
+  }
+  std::optional<SessionRow> session;
+  std::optional<Parent> parent;
+  if (auto status = find_place(added, session, parent); !status.ok()) return status;
+  // A parent that is gone took its session with it.
+  const bool makes = !session && added.use == SessionUse::kImplicit && !first.parent;
+  if ((!session && !makes) || (first.parent && !parent)) {
+    result = no_session(first.session_id);
+    return {};
+  }
+  if (makes) {
+    auto spec = added.spec;
+    if (!spec) spec = std::make_shared<SessionSpec>(first.session_id, first.times.received_ms);
+    session.emplace();
+    if (auto status = insert_session(spec, true, *session); !status.ok()) return status;
+  }
+  Change change;
+  if (auto status = insert_turns(prepared, *session, parent, change); !status.ok()) return status;
+  change.info = std::move(session->info);
+  result = std::move(change);
+  return {};
+}
+
+Status Tables::insert_turns(PreparedTurns& prepared, SessionRow& session,
+                            std::optional<Parent>& parent, Change& change) {
+  std::int64_t root = parent ? parent->root : 0;
+  if (!prepared.root_bytes.empty()) {
+    if (auto status = find_root(prepared, session.info.number, root); !status.ok()) return status;
+  }
+  for (std::size_t i = 0; i < prepared.added.turns.size(); ++i) {
+    auto& turn = prepared.added.turns[i];
+    bool shared_digest = false;
+    {
+      Use same(same_digest_);
+      same->bind_bytes(1, stored(turn->digest));
+      if (auto status = any(same, shared_digest); !status.ok()) return status;
+    }
+    turn->seq = ++session.info.turns;
+    ++session.info.version;
+    // A branch has the id of the turn that began it: a root, or a later child of its parent.
+    turn->branch = parent && !parent->continued ? parent->branch : turn->id;
+    if (parent) parent->continued = true;
+    const std::uint64_t disk = prepared.bodies[i].size() + kRowBytes;
+    session.info.bytes += footprint(*turn);
+    session.info.tokens += added_tokens(*turn);
+    session.info.last_used_ms = turn->times.committed_ms;
+    session.disk += disk;
+    if (session.info.implicit) implicit_bytes_ += disk;
+    auto status = insert_turn(*turn, session.info.number, root, prepared.bodies[i]);
+    if (!status.ok()) return status;
+    change.turns.push_back({TurnPtr(std::move(turn)), !shared_digest});
+  }
+  return update_session(session);
+}
+
+Status Tables::shrink(const std::string& keep, std::vector<std::string>& dropped) {
+  while (implicit_bytes_ > implicit_limit_) {
+    std::string oldest;
+    {
+      Use find(oldest_implicit_);
+      bool there = false;
+      if (auto status = any(find, there); !status.ok()) return status;
+      if (there) oldest = find->bytes(0);
+    }
+    if (oldest.empty() || oldest == keep) return {};
+    std::optional<SessionRow> session;
+    if (auto status = find_session(oldest, session); !status.ok()) return status;
+    if (!session) return {};
+    if (auto status = erase_session(*session); !status.ok()) return status;
+    dropped.push_back(std::move(oldest));
+  }
+  return {};
+}
+
+}  // namespace verbatim::store::sqlite

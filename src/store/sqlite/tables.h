@@ -1,0 +1,86 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/sqlite/connection.h"
+#include "store/sqlite/path_cache.h"
+#include "store/sqlite/session_row.h"
+#include "store/store.h"
+
+namespace verbatim::store::sqlite {
+
+// Turns on their way to disk. `bodies` and `root_bytes` are made before they are queued, on the
+// thread that commits them.
+struct PreparedTurns {
+  NewTurns added;
+  std::vector<std::string> bodies;
+  std::string root_bytes;  // empty: the root is that of their parent
+  std::string root_hash;
+};
+
+// What changes the tables, one change after the other within a transaction that the caller opens.
+// Two kinds of failure: the Status says that the disk failed, and the transaction must be given up;
+// what a call reports in `result` it has noticed before it changed anything. Writer's thread only.
+class Tables {
+ public:
+  // `implicit_limit`: bytes of the bodies of sessions of stateless chat, over which the one that
+  // committed longest ago goes. `cache` saves reading what sessions were made with.
+  static base::Result<Tables> of(Connection& connection, PathCache& cache,
+                                 std::uint64_t implicit_limit);
+
+  using Change = PathCache::Change;
+  using ChangeResult = std::optional<base::Result<Change>>;
+  // kConflict: id or secret are taken.
+  base::Status create(const std::shared_ptr<const SessionSpec>& spec, ChangeResult& result);
+  // kNotFound.
+  base::Status erase(const std::string& id, std::optional<base::Status>& result);
+  // Gives the turns their seqs and branches, and leaves them in the change. kNotFound when session
+  // or parent are gone, kConflict when a turn is there already.
+  base::Status add(PreparedTurns& prepared, ChangeResult& result);
+  // Drops sessions of stateless chat that are too much, but not `keep`. Their ids.
+  base::Status shrink(const std::string& keep, std::vector<std::string>& dropped);
+  // The transaction was given up, or committed.
+  void given_up() { implicit_bytes_ = kept_implicit_bytes_; }
+  void committed() { kept_implicit_bytes_ = implicit_bytes_; }
+
+ private:
+  struct Parent {
+    std::uint64_t branch = 0;
+    std::int64_t root = 0;
+    bool continued = false;
+  };
+  Tables(Connection& connection, PathCache& cache) : connection_(&connection), cache_(&cache) {}
+  base::Status prepare();
+  base::Status find_session(const std::string& id, std::optional<SessionRow>& found);
+  base::Status insert_session(const std::shared_ptr<const SessionSpec>& spec, bool implicit,
+                              SessionRow& made);
+  base::Status update_session(const SessionRow& session);
+  base::Status erase_session(const SessionRow& session);
+  base::Status erase_unused_roots(std::int64_t session);
+  base::Status find_parent(std::uint64_t session, const Turn& parent, std::optional<Parent>& found);
+  base::Status find_root(const PreparedTurns& prepared, std::uint64_t session, std::int64_t& root);
+  base::Status find_place(const NewTurns& added, std::optional<SessionRow>& session,
+                          std::optional<Parent>& parent);
+  base::Status insert_turns(PreparedTurns& prepared, SessionRow& session,
+                            std::optional<Parent>& parent, Change& change);
+  base::Status insert_turn(const Turn& turn, std::uint64_t session, std::int64_t root,
+                           const std::string& body);
+  // Is there a row for what was bound?
+  static base::Status any(Use& query, bool& found);
+  base::Status taken(const NewTurns& added, bool& taken);
+
+  Connection* connection_;
+  PathCache* cache_;
+  std::uint64_t implicit_limit_ = 0;
+  std::uint64_t implicit_bytes_ = 0;
+  std::uint64_t kept_implicit_bytes_ = 0;  // as the last commit left them
+  Statement find_session_, find_spec_, find_secret_, insert_session_, update_session_;
+  Statement erase_session_, oldest_implicit_;
+  Statement find_parent_, find_child_, find_id_, insert_turn_, insert_body_, same_digest_;
+  Statement find_root_, insert_root_, use_root_, roots_of_, unuse_root_, root_used_, erase_root_;
+  Statement erase_bodies_, erase_turns_;
+};
+
+}  // namespace verbatim::store::sqlite
