@@ -59,6 +59,9 @@ class ByteStream {
   virtual void close() = 0;
   // A wish, kDelayed until it is said; streams without acknowledgements have none to give.
   virtual void acknowledge(Acks) {}
+  // Something has arrived that no read has taken yet: bytes, the end, or a failure. What the system
+  // knows at this moment (one system call); false where it can't be told.
+  [[nodiscard]] virtual bool unread() { return false; }
   [[nodiscard]] virtual std::string peer() const = 0;  // "127.0.0.1:51234", for logs
 };
 

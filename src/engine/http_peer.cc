@@ -17,20 +17,15 @@ using base::Status;
 using base::Task;
 using json::Document;
 
-constexpr unsigned kMaxStale = 4;  // kept connections that turn out dead, for one request
 constexpr std::size_t kMaxErrorBody = std::size_t{1} << 20;
 constexpr std::size_t kMaxProbe = std::size_t{4} << 20;
 constexpr std::size_t kMaxRest = 64 * 1024;
 constexpr base::Duration kErrorBodyTime = std::chrono::seconds(10);
 constexpr base::Duration kRestTime = std::chrono::seconds(1);
 
-bool is_stale(const base::Error& error) {
-  return error.code == "stale_connection";
-}
-
 bool may_connect_again(const base::Error& error) {
-  return error.kind == ErrorKind::kUnavailable && !is_stale(error) &&
-         error.code != "connection_limit" && error.code != "stopped";
+  return error.kind == ErrorKind::kUnavailable && error.code != "connection_limit" &&
+         error.code != "stopped";
 }
 
 base::Error at_engine(base::Error error, const PeerOptions& options) {
@@ -78,7 +73,7 @@ net::ClientRequest HttpPeer::request_to(std::string_view method, std::string_vie
   request.endpoint = options_.url.endpoint;
   request.method = method;
   request.target = target;
-  request.retry = net::RetryPolicy::kIfUnsent;
+  request.retry = net::RetryPolicy::kIfUnanswered;
   if (!options_.api_key.empty()) request.headers.add("Authorization", "Bearer " + options_.api_key);
   return request;
 }
@@ -92,7 +87,7 @@ Task<Result<net::ClientResponse>> HttpPeer::post(std::string_view path, std::str
   for (const auto field : sent.headers) post.headers.add(field.name, field.value);
   post.body.emplace_back(body);
   post.cancel = sent.cancel;
-  post.retry = net::RetryPolicy::kNever;  // send() knows better
+  post.retry = net::RetryPolicy::kIfUnsent;  // a model may have begun with what was sent
   auto response = co_await send(post, std::min(sent.deadline, in(options_.head_timeout)));
   if (!response.ok()) co_return at_engine(std::move(response).error(), options_);
   co_return std::move(*response);
@@ -104,7 +99,8 @@ Task<Result<net::ClientResponse>> HttpPeer::forward(const Forward& request) {
   for (const auto field : request.headers) sent.headers.add(field.name, field.value);
   if (!request.body.empty()) sent.body.push_back(request.body);
   sent.cancel = request.cancel;
-  sent.retry = net::RetryPolicy::kNever;
+  const bool reads = request.method == "GET" || request.method == "HEAD";
+  if (!reads) sent.retry = net::RetryPolicy::kIfUnsent;
   auto response = co_await send(sent, in(options_.head_timeout));
   if (!response.ok()) co_return at_engine(std::move(response).error(), options_);
   co_return std::move(*response);
@@ -112,24 +108,11 @@ Task<Result<net::ClientResponse>> HttpPeer::forward(const Forward& request) {
 
 Task<Result<net::ClientResponse>> HttpPeer::send(const net::ClientRequest& request,
                                                  MonoTime deadline) {
-  bool connected_again = false;
-  for (unsigned stale = 0;;) {
-    const MonoTime sent = runtime_.clock().now();
-    auto response = co_await client_.request(request, deadline);
-    if (response.ok()) co_return std::move(response);
-    base::Error error = std::move(response).error();
-    if (is_stale(error)) {
-      const bool at_once = runtime_.clock().now() - sent <= options_.stale_time;
-      if (at_once && ++stale < kMaxStale) continue;
-      // Who knows what the engine did with it.
-      error.kind = ErrorKind::kEngine;
-    } else if (may_connect_again(error) && !connected_again) {
-      connected_again = true;
-      co_await base::sleep_for(runtime_.executor, options_.connect_retry);
-      continue;
-    }
-    co_return error;
-  }
+  auto response = co_await client_.request(request, deadline);
+  if (response.ok() || !may_connect_again(response.error())) co_return std::move(response);
+  co_await base::sleep_for(runtime_.executor, options_.connect_retry);
+  response = co_await client_.request(request, deadline);
+  co_return std::move(response);
 }
 
 Task<base::Error> HttpPeer::read_refusal(net::ClientResponse response, MonoTime deadline) {

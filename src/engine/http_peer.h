@@ -28,9 +28,6 @@ struct PeerOptions {
   // An abort that may have overtaken its request is sent again after this time.
   base::Duration abort_repeat = std::chrono::milliseconds(250);
   base::Duration connect_retry = std::chrono::milliseconds(50);  // one more try after this time
-  // A kept connection that the engine had closed already fails within this time; one that fails
-  // later may have carried the request to a model.
-  base::Duration stale_time = std::chrono::milliseconds(25);
   net::ClientOptions client;
 };
 
@@ -42,7 +39,7 @@ base::Status check_request(const TokenRequest& request);
 bool is_missing(int status);
 
 // The HTTP side of an engine at one base URL, whatever its kind. A request that samples is sent a
-// second time only when no connection came about, or a kept one turned out to be closed already.
+// second time only when no connection came about, or a kept one broke before all of it was written.
 // On one executor. Life: created, used, stop()ped to the end, destroyed.
 class HttpPeer {
  public:

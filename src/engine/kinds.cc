@@ -20,7 +20,6 @@ std::unique_ptr<Engine> made(base::Runtime& runtime, const Choice& choice, Optio
   options.api_key = choice.api_key;
   options.vocab_size = choice.vocab_size;
   options.idle_timeout = choice.idle_timeout.value_or(options.idle_timeout);
-  options.stale_time = choice.stale_time.value_or(options.stale_time);
   return std::make_unique<EngineT>(runtime, options);
 }
 

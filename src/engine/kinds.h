@@ -62,9 +62,7 @@ struct Choice {
   std::string api_key;
   std::uint64_t vocab_size = 0;
   std::string model;  // its name there, for requests of this side's own where several are listed
-  // Absent: as PeerOptions has them.
-  std::optional<base::Duration> idle_timeout;
-  std::optional<base::Duration> stale_time;
+  std::optional<base::Duration> idle_timeout;  // absent: as PeerOptions has it
 };
 // Its server, under its key.
 PeerOptions peer_of(const Choice& choice);

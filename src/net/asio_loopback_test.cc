@@ -278,5 +278,48 @@ TEST(AsioLoopback, jobs_from_other_threads_run_on_the_loop) {
   EXPECT_EQ(value, 7);
 }
 
+// No read was told of it yet: the loop does not run in between.
+TEST(AsioLoopback, the_end_of_a_stream_is_known_at_once) {
+  Loopback on;
+  on.run([](base::Runtime& runtime) -> base::Task<void> {
+    auto listener =
+        runtime.network.listen("127.0.0.1", 0, base::Network::PortUse::kExclusive).value();
+    const base::Endpoint to{"127.0.0.1", listener->port(), false};
+    auto client = co_await runtime.network.connect(to, soon(runtime));
+    auto server = co_await listener->accept();
+    EXPECT_TRUE(client.ok() && server.ok());
+    if (!client.ok() || !server.ok()) co_return;
+    EXPECT_FALSE((*client)->unread());
+    (*server)->close();
+    EXPECT_TRUE((*client)->unread());
+    (*client)->close();
+    EXPECT_FALSE((*client)->unread());
+    listener->close();
+  }(on.runtime));
+}
+
+// A server that answers and closes, without a word of it in the answer.
+TEST(AsioLoopback, a_kept_connection_that_the_server_closes_costs_no_request) {
+  Loopback on;
+  on.run([](base::Runtime& runtime) -> base::Task<void> {
+    HttpServer server(runtime, echo, {.idle_timeout = std::chrono::milliseconds(1)});
+    HttpClient client(runtime);
+    auto port = server.start("127.0.0.1", 0);
+    for (int i = 0; i < 50; ++i) {
+      const auto request = post(*port, "hello");
+      auto response = co_await client.request(request, soon(runtime));
+      EXPECT_TRUE(response.ok());
+      if (!response.ok()) break;
+      auto body = co_await response->read_all(1000);
+      EXPECT_TRUE(body.ok());
+      response = base::error(base::ErrorKind::kInternal, "over");
+      while (server.connections() > 0)
+        co_await base::sleep_for(runtime.executor, std::chrono::milliseconds(1));
+    }
+    co_await client.stop();
+    co_await server.stop();
+  }(on.runtime));
+}
+
 }  // namespace
 }  // namespace verbatim::net

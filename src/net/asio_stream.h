@@ -12,6 +12,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
 #include <netinet/tcp.h>
+#include <poll.h>
 
 #include "base/stream.h"
 
@@ -77,6 +78,12 @@ class AsioStream : public base::ByteStream {
   }
 
   void acknowledge(base::Acks when) override { acks_ = when; }
+
+  // TLS counts too: what comes in unasked is an alert or the end.
+  [[nodiscard]] bool unread() override {
+    pollfd here{lowest().native_handle(), POLLIN, 0};
+    return !closed_ && ::poll(&here, 1, 0) > 0;
+  }
 
   [[nodiscard]] std::string peer() const override {
     error_code code;

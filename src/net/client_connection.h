@@ -32,13 +32,18 @@ class ClientConnection final : ReadPump::Observer {
   }
   void close();
 
-  // After a failed exchange: the server closed a kept connection without a byte of answer.
-  [[nodiscard]] bool stale() const {
+  // After a failed exchange: the server closed a kept connection without a byte of answer ...
+  [[nodiscard]] bool unanswered() const {
     return exchanges_ > 1 && !parser_.started() && !timed_out_ && !closed_;
   }
+  // ... and before it had the whole request: bodies have a length, so it can't have begun with it.
+  [[nodiscard]] bool unsent() const { return unanswered() && !written_; }
   // The response was read to its end and another request may follow.
   [[nodiscard]] bool reusable() const;
-  [[nodiscard]] bool dead() const { return closed_ || pump_.ended() || !pump_.data().empty(); }
+  // Of an idle one, at this moment: the server may have closed it since the last read was told.
+  [[nodiscard]] bool dead() const {
+    return closed_ || pump_.ended() || !pump_.data().empty() || stream_->unread();
+  }
   void become_idle(base::Duration timeout);
   void leave_idle();
 

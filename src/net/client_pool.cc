@@ -76,18 +76,12 @@ base::Task<base::Result<ClientResponse>> ClientPool::request(const ClientRequest
       status = co_await connection->exchange(request, options_.user_agent, deadline);
     }
     if (status.ok()) co_return ClientResponse(std::move(connection));
-    // A kept connection may have been closed by the server while the request was on its way. Only
-    // the caller knows whether sending it twice is harmless.
-    const bool stale =
-        kept && connection->stale() && status.error().kind == base::ErrorKind::kEngine;
+    const bool again = kept && status.error().kind == base::ErrorKind::kEngine &&
+                       (request.retry == RetryPolicy::kIfUnanswered ? connection->unanswered()
+                                                                    : connection->unsent());
     retire(std::exchange(connection, nullptr));
-    if (stale && request.retry == RetryPolicy::kIfUnsent) continue;  // a fresh one follows
-    base::Error error = std::move(status).error();
-    if (stale) {
-      error.kind = base::ErrorKind::kUnavailable;
-      error.code = "stale_connection";
-    }
-    co_return error;
+    if (!again) co_return std::move(status).error();
+    // A fresh one follows, so it is again once.
   }
 }
 

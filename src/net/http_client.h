@@ -14,12 +14,14 @@
 
 namespace verbatim::net {
 
-// What to do when a kept connection turns out to be dead: it failed, or ended, before the first
-// byte of the response. The server may have begun to work on the request in rare races, so only the
-// caller can know whether it may be sent twice.
+// When a request is sent again, once and on a fresh connection, because a kept one turned out to be
+// dead. One that is known to be dead is not used at all: it is looked at right before the write.
 enum class RetryPolicy {
-  kNever,     // fail with code "stale_connection"
-  kIfUnsent,  // once, on a fresh connection
+  // The server can't have had the whole request: writing it failed.
+  kIfUnsent,
+  // It ended before the first byte of a response, however much the server had: for requests that
+  // may be done twice.
+  kIfUnanswered,
 };
 
 struct ClientRequest {
@@ -31,7 +33,7 @@ struct ClientRequest {
   // Sent one after the other, in one system call with the head where the kernel takes it. Must live
   // until request() is done.
   std::vector<std::string_view> body;
-  RetryPolicy retry = RetryPolicy::kNever;
+  RetryPolicy retry = RetryPolicy::kIfUnsent;
   // Firing it before the response's head is there closes the connection; request() ends kCancelled.
   // A connect under way is first waited for (at most connect_timeout).
   base::CancelSignal* cancel = nullptr;
@@ -98,7 +100,7 @@ class HttpClient {
   ~HttpClient();
 
   // Sends and waits for the head of the response, at most until `deadline`. Errors: kUnavailable
-  // (connect refused, unknown host, "stale_connection", "connection_limit"), kTimeout, kCancelled,
+  // (connect refused, unknown host, "connection_limit": nothing was sent), kTimeout, kCancelled,
   // kEngine (closed before the head, or not HTTP). Their code names which.
   base::Task<base::Result<ClientResponse>> request(const ClientRequest& request,
                                                    base::MonoTime deadline);

@@ -164,9 +164,6 @@ std::unique_ptr<engine::Engine> World::make_engine(std::size_t replica) {
   choice.url = *net::parse_url(url_of(replica));
   choice.vocab_size = model_->vocab_size;
   choice.idle_timeout = kEngineSilence;
-  // A process that dies right behind a request is not told from one that had gone before it: where
-  // it may be any of them, nothing is sent again on the strength of time.
-  if (profile_.replicas_die) choice.stale_time = base::Duration(-1);
   auto engine = std::move(engine::make_engine(gateway_runtime_, choice).value());
   if (broken_ != Break::kNoAbort) return engine;
   return std::make_unique<DeafEngine>(executor_, std::move(engine));

@@ -29,6 +29,7 @@ class SimStream final : public ByteStream {
   }
   void shutdown_write() override { out_->send_end(); }
   void close() override { out_->close_writer(in_->close_reader()); }
+  [[nodiscard]] bool unread() override { return in_->unread(); }
   [[nodiscard]] std::string peer() const override { return peer_; }
 
  private:

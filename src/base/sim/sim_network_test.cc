@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/sim/sim_world.h"
+#include "base/timer.h"
 
 namespace verbatim::base::sim {
 namespace {
@@ -233,6 +234,46 @@ TEST(SimNetwork, cut_and_stalled_connections_deliver_a_prefix) {
   EXPECT_GT(ended, 10U);
   EXPECT_GT(reset, 10U);
   EXPECT_GT(stalled, 10U);
+}
+
+TEST(SimNetwork, what_no_read_has_taken_is_unread) {
+  SimWorld world(3);
+  ASSERT_TRUE(world.run([](SimWorld& w) -> Task<void> {
+    Pair pair = co_await connected(w.runtime);
+    EXPECT_FALSE(pair.client->unread());
+    (void)co_await write(*pair.server, "ab");
+    co_await sleep_for(w.executor, std::chrono::milliseconds(1));
+    EXPECT_TRUE(pair.client->unread());
+    char buffer[16];
+    const auto got = co_await read_some(*pair.client, buffer);
+    EXPECT_EQ(got.value(), 2U);
+    EXPECT_FALSE(pair.client->unread());
+    pair.server->close();
+    co_await sleep_for(w.executor, std::chrono::milliseconds(1));
+    EXPECT_TRUE(pair.client->unread()) << "the end";
+    pair.client->close();
+    EXPECT_FALSE(pair.client->unread());
+  }(world)));
+}
+
+TEST(SimNetwork, a_write_that_was_taken_whole_is_told_so_though_a_cut_follows) {
+  std::size_t cuts = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    SimWorld world(seed);
+    world.network.options().cut = 1000;
+    world.network.options().fault_window = 8;
+    ASSERT_TRUE(world.run([](SimWorld& w, std::size_t& failed) -> Task<void> {
+      Pair pair = co_await connected(w.runtime);
+      const auto written = co_await write(*pair.client, "abcd");
+      pair.client->shutdown_write();
+      const auto got = co_await drain(*pair.server);
+      EXPECT_TRUE(written.ok() || got.bytes != "abcd")
+          << "what failed to be written can't have arrived whole";
+      if (!written.ok()) ++failed;
+    }(world, cuts)))
+        << "seed " << seed;
+  }
+  EXPECT_GT(cuts, 50U);
 }
 
 }  // namespace

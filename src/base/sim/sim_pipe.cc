@@ -95,7 +95,10 @@ void SimPipe::accept_bytes() {
       continue;
     }
     send(std::move(bytes));
-    if (reaches_cut) return cut_off();
+    if (!reaches_cut) continue;
+    // Of a write that is taken whole, a cut behind it tells nothing.
+    if (pieces_.empty()) finish_write(accepted_);
+    return cut_off();
   }
 }
 

@@ -30,6 +30,11 @@ class SimPipe final : public std::enable_shared_from_this<SimPipe> {
   // Whether bytes are thrown away by it.
   Leave close_reader();
   [[nodiscard]] bool read_pending() const { return read_pending_; }
+  // A read that has its bytes and was not told of them yet has taken nothing.
+  [[nodiscard]] bool unread() const {
+    const bool untold = read_pending_ && reader_ == nullptr;
+    return !reader_closed_ && (!ready_.empty() || ended_ || reset_ || untold);
+  }
 
  private:
   enum class Kind { kBytes, kEnd, kReset };

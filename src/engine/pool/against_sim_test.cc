@@ -93,9 +93,6 @@ struct Scene {
       client.url = hosts.back()->url();
       client.vocab_size = options.tokenizer->vocab_size();
       client.idle_timeout = seconds(2);
-      // A process that dies within this time of a request is not told from one that had gone
-      // before.
-      client.stale_time = base::Duration(0);
       members.push_back({net::url_text(client.url),
                          std::make_unique<sglang::SglangEngine>(world.runtime, client)});
     }
