@@ -38,8 +38,9 @@ std::unique_ptr<Engine> make_vllm(base::Runtime& runtime, const Choice& choice, 
 }
 
 std::unique_ptr<Engine> make_dynamo(base::Runtime& runtime, const Choice& choice,
-                                    const Mode& /*mode*/) {
+                                    const Mode& mode) {
   dynamo::Options options;
+  if (mode.name == dynamo::name(dynamo::Route::kGenerate)) options.route = dynamo::Route::kGenerate;
   options.model = choice.model;
   return made<dynamo::DynamoEngine>(runtime, choice, std::move(options));
 }
@@ -48,17 +49,37 @@ constexpr std::array kSglangModes = {
     Mode{sglang::name(sglang::Route::kGenerate), "0.4", sglang::path(sglang::Route::kGenerate),
          true},
     Mode{sglang::name(sglang::Route::kChat), "0.5.13", sglang::path(sglang::Route::kChat)}};
-constexpr std::array kDynamoModes = {Mode{"chat", "1.4", dynamo::kPath}};
+constexpr std::array kDynamoModes = {
+    Mode{dynamo::name(dynamo::Route::kChat), "1.4", dynamo::path(dynamo::Route::kChat)},
+    Mode{dynamo::name(dynamo::Route::kGenerate), "1.4", dynamo::path(dynamo::Route::kGenerate),
+         true, true, true}};
 // Whatever speaks the public protocol: no release to ask for.
 constexpr std::array kOpenaiModes = {Mode{"chat", "", "/v1/chat/completions"}};
+constexpr std::array<std::string_view, 1> kVllmRecorded = {"0.32"};
+constexpr std::array<std::string_view, 2> kDynamoRecorded = {"1.6.1", "1.4.1"};
 constexpr std::array kKinds = {
-    Kind{"sglang", "SGLang", "sglang", "max_model_len", "SGLANG_BASE_URL", kSglangModes,
-         sglang::recognise, make_sglang},
-    Kind{"vllm", "vLLM", "vllm", "max_model_len", "VLLM_BASE_URL", vllm::kModes, vllm::recognise,
-         make_vllm},
+    Kind{"sglang",
+         "SGLang",
+         "sglang",
+         "max_model_len",
+         "SGLANG_BASE_URL",
+         kSglangModes,
+         {},
+         sglang::recognise,
+         make_sglang},
+    Kind{"vllm", "vLLM", "vllm", "max_model_len", "VLLM_BASE_URL", vllm::kModes, kVllmRecorded,
+         vllm::recognise, make_vllm},
     Kind{"dynamo", "NVIDIA Dynamo", "nvidia", "context_window", "DYNAMO_BASE_URL", kDynamoModes,
-         dynamo::recognise, make_dynamo},
-    Kind{"openai", "OpenAI-compatible", "", "max_model_len", "", kOpenaiModes, nullptr, nullptr}};
+         kDynamoRecorded, dynamo::recognise, make_dynamo},
+    Kind{"openai",
+         "OpenAI-compatible",
+         "",
+         "max_model_len",
+         "",
+         kOpenaiModes,
+         {},
+         nullptr,
+         nullptr}};
 
 // The next number of a release, and what is behind it and its dot.
 bool next_number(std::string_view& release, unsigned& number) {
@@ -111,6 +132,13 @@ bool release_has(std::string_view release, std::string_view since) {
     if (!next_number(release, have)) have = 0;
   }
   return true;
+}
+
+bool is_recorded(const Kind& kind, std::string_view release) {
+  return std::any_of(kind.recorded.begin(), kind.recorded.end(), [&](std::string_view known) {
+    return release.starts_with(known) &&
+           (release.size() == known.size() || release[known.size()] == '.');
+  });
 }
 
 net::Url server_root(net::Url url) {

@@ -36,8 +36,11 @@ struct Kind {
   std::string_view context;     // what the context length is called there
   std::string_view variable;    // environment variable that names such a server; empty: none
   std::span<const Mode> modes;  // the first is the default
-  Recognise recognise;          // looks for traces of it, with GETs; null: it leaves none
-  Make make;                    // its engine; null: it is driven by messages, and has none
+  // Releases whose answers were recorded from a running server and are compared in tests
+  // (tests/captures); others are driven by what their source says.
+  std::span<const std::string_view> recorded;
+  Recognise recognise;  // looks for traces of it, with GETs; null: it leaves none
+  Make make;            // its engine; null: it is driven by messages, and has none
   [[nodiscard]] Path path() const { return make == nullptr ? Path::kMessages : Path::kTokens; }
 };
 std::span<const Kind> kinds();
@@ -50,6 +53,9 @@ const Mode* find_mode(const Kind& kind, std::string_view name);
 // Whether a release is one of `since` or later: "0.5.18" >= "0.5.9". A release that does not begin
 // with numbers counts as new enough.
 bool release_has(std::string_view release, std::string_view since);
+
+// Whether a server of this release was recorded: of "0.32", "0.32.1" is one.
+bool is_recorded(const Kind& kind, std::string_view release);
 
 // The server's root: without the /v1 that users put behind base URLs.
 net::Url server_root(net::Url url);

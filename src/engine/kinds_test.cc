@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/files.h"
 #include "base/sim/sim_world.h"
 #include "engine/testing/proofs.h"
 #include "gtest/gtest.h"
@@ -117,6 +118,29 @@ TEST(Kinds, releases_compare_by_number) {
   EXPECT_FALSE(release_has("0.10.1", "0.10.2"));
   EXPECT_FALSE(release_has("0.10", "0.10.2"));
   EXPECT_TRUE(release_has("nightly", "0.18")) << "no number to go by";
+}
+
+TEST(Kinds, a_release_is_verified_where_a_server_of_it_was_recorded) {
+  const Kind& vllm = *find_kind("vllm");
+  EXPECT_TRUE(is_recorded(vllm, "0.32"));
+  EXPECT_TRUE(is_recorded(vllm, "0.32.0"));
+  EXPECT_FALSE(is_recorded(vllm, "0.3"));
+  EXPECT_FALSE(is_recorded(vllm, "0.320"));
+  EXPECT_FALSE(is_recorded(vllm, "0.30.0"));
+  EXPECT_FALSE(is_recorded(vllm, ""));
+  EXPECT_TRUE(is_recorded(*find_kind("dynamo"), "1.4.1"));
+  EXPECT_FALSE(is_recorded(*find_kind("sglang"), "0.5.18"));
+}
+
+TEST(Kinds, what_was_recorded_is_played_and_compared) {
+  for (const Kind& kind : kinds()) {
+    for (const auto release : kind.recorded) {
+      EXPECT_TRUE(sim::has_profile(sim::face_named(kind.name).value(), release)) << release;
+      const auto folder = "tests/captures/" + std::string(kind.name) + "/";
+      const auto files = base::system_files()->list(folder);
+      EXPECT_TRUE(files.ok() && !files->empty()) << folder;
+    }
+  }
 }
 
 }  // namespace

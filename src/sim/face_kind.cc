@@ -7,7 +7,8 @@
 namespace verbatim::sim {
 namespace {
 
-constexpr std::array<std::string_view, 1> kSglangProfiles = {"0.5.16"};
+constexpr std::array<std::string_view, 4> kSglangProfiles = {"0.5.18", "0.5.16", "0.5.13",
+                                                             "0.5.10"};
 constexpr std::array<std::string_view, 4> kVllmProfiles = {"0.32", "0.30", "0.27", "0.24"};
 constexpr std::array<std::string_view, 2> kDynamoProfiles = {"1.6.1", "1.4.1"};
 
@@ -15,8 +16,9 @@ struct Row {
   FaceKind kind;
   std::string_view name;
   std::span<const std::string_view> profiles;
+  std::size_t preferred = 0;
 };
-constexpr std::array kFaces = {Row{FaceKind::kSglang, "sglang", kSglangProfiles},
+constexpr std::array kFaces = {Row{FaceKind::kSglang, "sglang", kSglangProfiles, 1},
                                Row{FaceKind::kVllm, "vllm", kVllmProfiles},
                                Row{FaceKind::kDynamo, "dynamo", kDynamoProfiles}};
 
@@ -38,7 +40,7 @@ std::optional<FaceKind> face_named(std::string_view text) {
 }
 
 std::string_view default_profile(FaceKind face) {
-  return row(face).profiles.front();
+  return row(face).profiles[row(face).preferred];
 }
 
 bool has_profile(FaceKind face, std::string_view profile) {

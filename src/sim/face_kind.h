@@ -13,7 +13,7 @@ enum class FaceKind : std::uint8_t { kSglang, kVllm, kDynamo };
 std::string_view name(FaceKind face);  // "sglang" ...
 std::optional<FaceKind> face_named(std::string_view text);
 
-// The releases that a face can play, newest first; the first is the default.
+// The releases that a face can play, newest first.
 std::string_view default_profile(FaceKind face);
 [[nodiscard]] bool has_profile(FaceKind face, std::string_view profile);
 // "0.32, 0.30": for messages and help.

@@ -41,8 +41,14 @@ constexpr std::array<std::string_view, kFaults> kNames = {"no_output_ids",
                                                           "split_bytes",
                                                           "trimmed_stop",
                                                           "stand_in_logprob",
-                                                          "unknown_finish"};
-static_assert(static_cast<std::size_t>(Fault::kUnknownFinish) + 1 == kFaults);
+                                                          "unknown_finish",
+                                                          "bare_error_event",
+                                                          "no_engine_data",
+                                                          "empty_answer",
+                                                          "http_404",
+                                                          "http_413",
+                                                          "http_529"};
+static_assert(static_cast<std::size_t>(Fault::kHttp529) + 1 == kFaults);
 
 base::Error bad(std::string_view item, std::string_view expected) {
   return base::invalid("faults",
@@ -70,6 +76,8 @@ std::string fault_names(std::string_view line_break) {
 
 bool applies(Fault fault, FaceKind face) {
   if (fault == Fault::kStandInLogprob) return face == FaceKind::kVllm;
+  if (fault == Fault::kNoEngineData || fault == Fault::kEmptyAnswer || fault == Fault::kHttp529)
+    return face == FaceKind::kDynamo;
   return fault != Fault::kWrongIndex || face != FaceKind::kSglang;  // its answers have no index
 }
 

@@ -52,8 +52,14 @@ enum class Fault : std::uint8_t {
   kTrimmedStop,     // the stop id is left out: still good
   kStandInLogprob,  // the number that stands for a missing logprob, -9999 at vLLM
   kUnknownFinish,   // a finish reason that there is not
+  kBareErrorEvent,  // "event: error" without data in the stream, and its end without [DONE]
+  kNoEngineData,    // without what the worker itself says
+  kEmptyAnswer,     // a good answer without an id: a generation that was cancelled inside
+  kHttp404,         // the model is listed, and not served yet
+  kHttp413,         // the body is too large for a proxy
+  kHttp529,         // overloaded
 };
-inline constexpr std::size_t kFaults = 36;
+inline constexpr std::size_t kFaults = 42;
 
 // Whether answers of this face can go wrong in this way. Where not, the fault never fires.
 bool applies(Fault fault, FaceKind face);

@@ -42,7 +42,8 @@ constexpr Row kRows[] = {
 
 // Those that need events have nothing to spoil in a whole answer.
 bool needs_events(Fault fault) {
-  return fault == Fault::kNoDone || fault == Fault::kExtraEvent || fault == Fault::kComments;
+  return fault == Fault::kNoDone || fault == Fault::kExtraEvent || fault == Fault::kComments ||
+         fault == Fault::kBareErrorEvent;
 }
 
 class EveryFault : public ::testing::TestWithParam<Row> {};

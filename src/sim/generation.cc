@@ -10,6 +10,8 @@ namespace {
 
 constexpr base::Duration kByteTime = std::chrono::milliseconds(1);
 constexpr std::string_view kDied = "the worker has died";
+// As Dynamo said it before ai-dynamo/dynamo#8430.
+constexpr std::string_view kBareError = "event: error\n: the worker has died\n\n";
 
 struct Refusal {
   Fault fault;
@@ -18,9 +20,12 @@ struct Refusal {
 };
 constexpr Refusal kRefusals[] = {
     {Fault::kHttp400, 400, "The request can't be served."},
+    {Fault::kHttp404, 404, "Model not found"},
+    {Fault::kHttp413, 413, "The request is too large."},
     {Fault::kHttp429, 429, "Too many requests."},
     {Fault::kHttp500, 500, "Internal error."},
     {Fault::kHttp503, 503, "No worker is free."},
+    {Fault::kHttp529, 529, "Service temporarily overloaded"},
 };
 
 net::Headers headers_of(const HttpReply& reply) {
@@ -74,6 +79,7 @@ base::Task<void> Generation::until_stopped() {
 }
 
 base::Task<void> Generation::run() {
+  if (engine_.options.hangs) co_await until_stopped();
   const bool on = co_await pause(plan_.delay);
   if (!on) {
     if (running_.by_id) co_await end_aborted(0);
@@ -167,8 +173,13 @@ base::Task<base::Status> Generation::put(std::string_view bytes) {
 base::Task<bool> Generation::struck(std::size_t at, std::size_t end_at) {
   const bool stalls = strikes(Fault::kStall, end_at), cut = strikes(Fault::kCutStream, end_at);
   const bool aborts = strikes(Fault::kAbort, end_at), fails = strikes(Fault::kErrorEvent, end_at);
-  if (!stalls && !cut && !aborts && !fails) co_return false;
+  const bool fails_bare = strikes(Fault::kBareErrorEvent, end_at);
+  if (!stalls && !cut && !aborts && !fails && !fails_bare) co_return false;
   fired();
+  if (fails_bare) {
+    if ((co_await put(kBareError)).ok()) (void)co_await answer_.end();
+    co_return true;
+  }
   if (aborts) {
     co_await end_aborted(at);
     co_return true;

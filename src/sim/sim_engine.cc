@@ -176,6 +176,10 @@ void SimEngine::set_healthy(bool healthy) {
   impl_->options.healthy = healthy;
 }
 
+void SimEngine::set_hanging(bool hangs) {
+  impl_->options.hangs = hangs;
+}
+
 void SimEngine::set_weight_version(std::string version) {
   impl_->options.weight_version = std::move(version);
 }

@@ -46,6 +46,7 @@ struct SimOptions {
   base::Duration token_delay{0};                 // for each id
   FaultRates faults;
   bool healthy = true;     // see set_healthy()
+  bool hangs = false;      // see set_hanging()
   bool keeps_log = false;  // of all it served, see served()
   net::ServerOptions server{.name = "uvicorn"};
   // Sees each accepted request and what will be sampled for it, before a fault spoils the answer.
@@ -102,6 +103,8 @@ class SimEngine {
   [[nodiscard]] const std::deque<Served>& served() const;
   // Unhealthy engines answer /health with 503; Dynamo's frontend stays healthy and has no worker.
   void set_healthy(bool healthy);
+  // An engine that hangs (asleep, or its scheduler dead) still answers what needs no token.
+  void set_hanging(bool hangs);
   void set_weight_version(std::string version);
 
   class Impl;

@@ -81,6 +81,14 @@ std::string_view Spelling::text_of(std::size_t from, std::size_t to) const {
   return std::string_view(text).substr(begin, end - begin);
 }
 
+void Spelling::keep(std::size_t count) {
+  ids.resize(count);
+  plain_ids.resize(count);
+  logprobs.resize(count);
+  values.resize(count);
+  logprob_ids.resize(count);
+}
+
 bool Spelling::apply(Fault fault, std::uint64_t at) {
   if (fault == Fault::kNullFinish) {
     has_finish = false;
@@ -102,14 +110,19 @@ bool Spelling::apply(Fault fault, std::uint64_t at) {
     index = 1;
     return true;
   }
+  if (fault == Fault::kNoEngineData) {
+    has_engine_data = false;
+    return true;
+  }
   if (ids.empty()) return false;
   if (fault == Fault::kTrimmedStop) {
     if (!finish.matched_id) return false;
-    ids.pop_back();
-    plain_ids.pop_back();
-    logprobs.pop_back();
-    values.pop_back();
-    logprob_ids.pop_back();
+    keep(ids.size() - 1);
+    return true;
+  }
+  if (fault == Fault::kEmptyAnswer) {
+    keep(0);
+    finish = {"stop", {}, {}};
     return true;
   }
   const std::size_t struck = at % ids.size();

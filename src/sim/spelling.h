@@ -24,6 +24,9 @@ struct Spelling {
   [[nodiscard]] std::string_view text_of(std::size_t from, std::size_t to) const;
   [[nodiscard]] std::size_t size() const { return ids.size(); }
 
+  // The first `count` ids; text stays.
+  void keep(std::size_t count);
+
   std::uint64_t vocab_size;
   Finish finish;
   TokenIds plain_ids;
@@ -39,6 +42,7 @@ struct Spelling {
   std::size_t logprobs_cut = 0;   // left out at the end
   std::uint64_t index = 0;        // of the first choice
   bool has_ids = true;
+  bool has_engine_data = true;  // Dynamo: what the worker itself says
   bool has_logprobs;
   bool has_finish;
 };

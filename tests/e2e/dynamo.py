@@ -39,10 +39,10 @@ def answer(text: str, **more) -> dict:
 class DynamoStack:
     """`environment` is the frontend's."""
 
-    def __init__(self, folder: Path, *, environment: dict[str, str] | None = None):
+    def __init__(self, folder: Path, *, environment: dict[str, str] | None = None, mode: str = "auto"):
         self.dynamo = Deployment(folder / "dynamo", environment=environment, context=CONTEXT)
         try:
-            self.gateway = Gateway(folder, self.dynamo.url, "--chat-template", TEMPLATE, "--model-name", "renamed", kind="dynamo",
+            self.gateway = Gateway(folder, self.dynamo.url, "--chat-template", TEMPLATE, "--model-name", "renamed", kind="dynamo", mode=mode,
                                    tokenizer=TOKENIZER.parent)
         except BaseException:
             self.dynamo.close()

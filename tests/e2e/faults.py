@@ -8,7 +8,7 @@ FAILING = {
     "no_logprobs": 502, "short_logprobs": 502, "nan_logprob": 502, "null_logprob": 502, "count_off_by_one": 502,
     "wrong_prompt_tokens": 502, "id_out_of_range": 502, "id_negative": 502, "id_string": 502, "id_bool": 502, "null_finish": 502,
     "abort": 502, "error_body": 502, "html_body": 502, "cut_stream": 502, "no_done": 502, "error_event": 502, "http_400": 400,
-    "http_429": 429, "http_500": 500, "http_503": 503, "closed": 502,
+    "http_404": 404, "http_413": 413, "http_429": 429, "http_500": 500, "http_503": 503, "closed": 502, "bare_error_event": 502,
 }
 # Faults with which the answer is still good.
 HARMLESS = ["no_output_ids", "ids_past_stop", "split_bytes", "trimmed_stop", "slow_body"]

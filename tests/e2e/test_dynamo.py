@@ -278,3 +278,79 @@ def test_doctor_knows_the_frontend_by_what_it_shows(stack):
     done = subprocess.run([BINARY, "doctor", "--engine", stack.dynamo.url], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "dynamo" in done.stdout and "1.6.1" in done.stdout
+
+
+# ---------------------------------------------------------------------------------------------- mode generate
+# The frontend serves the route where it is told so, for workers that say they can.
+SWITCH = {"DYN_VLLM_ENABLE_INFERENCE_V1_GENERATE": "1"}
+
+
+@pytest.fixture(scope="module")
+def by_ids(workplace):
+    stack = DynamoStack(workplace / "dynamo-generate", environment=SWITCH | {"DYN_RUNTIME_INHIBITED_DURATION_SECS": "0"}, mode="generate")
+    yield stack
+    stack.close()
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streaming"])
+def test_mode_generate_sends_ids_as_they_are_and_records_what_was_sampled(by_ids, stream):
+    texts = [call("Rome"), "Sunny.<|im_end|>", "<think>\nHm, \u2602?\n</think>\n\n" + call("S\u00e3o Paulo"), "Umbrella \u2602.<|im_end|>"]
+    rows = [answer(text, chunk=3) for text in texts]
+    by_ids.dynamo.script(rows)
+    before = len(by_ids.dynamo.record("request"))
+    session = by_ids.gateway.session()
+    agent = Agent(f"{by_ids.gateway.url}/sessions/{session}/v1", stream=stream, extra={"temperature": 0.5, "seed": 7})
+    for question in ("What is the weather in Rome?", "And in S\u00e3o Paulo?"):
+        agent.ask(question)
+    agent.close()
+    lines = by_ids.gateway.record(session)
+    assert len(lines) == len(rows)
+    check_prefix(lines)
+    check_logprobs(lines)
+    check_segments(lines)
+    got = [line["request"] for line in by_ids.dynamo.record("request")[before:]]
+    assert [request["token_ids"] for request in got] == [line["prompt_token_ids"] for line in lines]
+    for line, row in zip(lines, rows):
+        assert line["completion_token_ids"] == row["token_ids"]
+        assert [single(value) for value in line["completion_logprobs"]] == [single(value) for value in row["logprobs"]]
+        assert (line["backend_kind"], line["engine_mode"]) == ("dynamo", "generate")
+    asked = got[-1]["extra_args"]["vllm_tito"]["sampling_params"]  # as it was written
+    assert CLOSE in asked["stop_token_ids"] and (asked["temperature"], asked["seed"]) == (0.5, 7)
+    assert asked["max_tokens"] == CONTEXT - len(lines[-1]["prompt_token_ids"])
+
+
+def test_mode_generate_finds_stop_strings_and_passes_errors_on(by_ids):
+    row = answer("one two STOP three<|im_end|>")
+    by_ids.dynamo.script([row])
+    dialogue = Dialogue(by_ids.gateway)
+    got = dialogue.send(dialogue.body(user("count"), stop=["STOP"]))
+    assert got.status_code == 200, got.text
+    assert got.json()["choices"][0]["message"]["content"] == "one two "
+    line, = dialogue.lines()
+    assert line["completion_token_ids"] == row["token_ids"][:len(sampled("one two STOP"))]
+    before = dialogue.snapshot()
+    for bad in ({"no_finish": True}, {"error": "it broke"}, {"logprobs": [-0.5]}):
+        by_ids.dynamo.script([answer("hello", **bad)])
+        refused = dialogue.send(dialogue.body(user("again")))
+        assert refused.status_code == 500, refused.text
+        assert dialogue.snapshot() == before
+
+
+def test_mode_generate_ends_at_the_worker_when_the_client_hangs_up(by_ids):
+    by_ids.dynamo.script([answer("slowly " * 20, delay_ms=50)])
+    cancelled = len(by_ids.dynamo.record("cancelled"))
+    requests = len(by_ids.dynamo.record("request"))
+    host, port = by_ids.gateway.url.removeprefix("http://").split(":")
+    body = json.dumps({"messages": [user("hi")]}).encode()
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "
+                       + str(len(body)).encode() + b"\r\n\r\n" + body)
+        until(lambda: len(by_ids.dynamo.record("request")) > requests, "the worker has the request")
+    until(lambda: len(by_ids.dynamo.record("cancelled")) > cancelled, "the worker saw the cancel")
+
+
+def test_mode_generate_is_refused_with_its_remedy_where_the_frontend_has_it_off(stack):
+    done = subprocess.run([BINARY, "doctor", "--engine", stack.dynamo.url, "--engine-mode", "generate", "--engine-kind", "dynamo"],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "lacks the route of this mode" in done.stderr and "choose another --engine-mode" in done.stderr

@@ -10,7 +10,8 @@ from agent import QUESTIONS, Agent
 from programs import BINARY, MODEL, Simulator, until
 from records import check_record
 
-WAYS = [("sglang", "generate"), ("sglang", "chat"), ("vllm", "generate"), ("vllm", "completions"), ("vllm", "derender"), ("dynamo", "chat")]
+WAYS = [("sglang", "generate"), ("sglang", "chat"), ("vllm", "generate"), ("vllm", "completions"), ("vllm", "derender"), ("dynamo", "chat"),
+        ("dynamo", "generate")]
 # What a way can't carry, field by field: nothing else may differ.
 LEFT_OUT = {
     # vLLM's own parser keeps the newlines that ours trims, and writes arguments anew (engine/vllm/README.md).
@@ -26,7 +27,7 @@ def normalised(line: dict) -> tuple:
 
 
 # Engines whose own parser answers, in one piece.
-ANSWERED_WHOLE = (("vllm", "derender"), ("sglang", "chat"))
+ANSWERED_WHOLE = (("vllm", "derender"), ("sglang", "chat"), ("dynamo", "generate"))
 SAME = ["prompt_token_ids", "completion_token_ids", "completion_logprobs", "finish_reason", "assistant_message", "spans", "prefix_stable"]
 
 

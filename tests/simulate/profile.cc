@@ -6,7 +6,7 @@ namespace verbatim::simulate {
 namespace {
 
 // So that each kind of fault fires more than a thousand times in 100,000 turns.
-constexpr unsigned kEngineFault = 16;
+constexpr unsigned kEngineFault = 14;
 constexpr unsigned kStoreFault = 24;
 constexpr unsigned kDiskFault = 36;
 constexpr unsigned kAgentLinkFault = 70;

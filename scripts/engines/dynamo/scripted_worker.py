@@ -162,6 +162,8 @@ async def serve(options: argparse.Namespace) -> None:
     endpoint = runtime.endpoint("dynamo.backend.generate")
     config = ModelRuntimeConfig()
     config.context_length = options.context
+    # The frontend serves POST /inference/v1/generate only for workers that say so, and only where it is switched on itself.
+    config.set_engine_specific("vllm_inference_v1_generate", "true")
     config.total_kv_blocks, config.max_num_seqs, config.max_num_batched_tokens = 4096, 256, 8192
     worker = Worker(Script(options.script), options.record)
     serving = asyncio.ensure_future(endpoint.serve_endpoint(worker.generate, graceful_shutdown=True))

@@ -59,7 +59,7 @@ struct Scene {
 
   Task<void> handle(const net::Request& request, net::Responder& answer, base::CancelSignal& gone) {
     targets.emplace_back(request.target);
-    if (request.path == "/v1/chat/completions") {
+    if (request.path == path(options.route)) {
       bodies.push_back(request.body);
       for (const auto field : request.headers)
         headers.emplace_back(std::string(field.name) + ": " + std::string(field.value));
@@ -405,6 +405,53 @@ TEST(DynamoEngine, readiness_among_several_models_is_that_of_the_usual_one) {
     EXPECT_TRUE(ready.ok());
   });
   EXPECT_NE(scene.bodies.at(0).find("\"model\":\"usual\""), std::string::npos);
+}
+
+// As the frontend writes it: no usage, no model, and logprobs that name their ids.
+std::string generated(const std::string& finish) {
+  return R"({"request_id":"r1","choices":[{"index":0,"token_ids":[7,8],"logprobs":{"content":[)"
+         R"({"token":"token_id:7","logprob":-0.5,"bytes":null,"top_logprobs":[]},)"
+         R"({"token":"token_id:8","logprob":-0.25,"bytes":null,"top_logprobs":[]}]},)"
+         R"("finish_reason":)" +
+         finish +
+         R"(,"routed_experts":null,"sampling_mask":null}],"prompt_logprobs":null,)"
+         R"("kv_transfer_params":null})";
+}
+
+TEST(DynamoEngine, mode_generate_reads_one_body_that_counts_nothing) {
+  Scene scene(whole(200, "application/json", generated("\"stop\"")));
+  scene.options.route = Route::kGenerate;
+  const Outcome out = generate(scene, scene.request());
+  ASSERT_FALSE(out.error) << out.error->message;
+  EXPECT_EQ(out.ids, (TokenIds{7, 8}));
+  EXPECT_FALSE(out.end->prompt_is_proved);
+  EXPECT_EQ(out.end->finish.raw, "stop");
+  EXPECT_EQ(scene.targets.back(), "/inference/v1/generate");
+  EXPECT_NE(std::find(scene.headers.begin(), scene.headers.end(), "X-Request-Id: r1"),
+            scene.headers.end());
+}
+
+TEST(DynamoEngine, mode_generate_believes_no_answer_without_a_finish_reason) {
+  Scene scene(whole(200, "application/json", generated("null")));
+  scene.options.route = Route::kGenerate;
+  const Outcome out = generate(scene, scene.request());
+  ASSERT_TRUE(out.error);
+  EXPECT_EQ(out.error->field, "choices[0].finish_reason");
+}
+
+TEST(DynamoEngine, mode_generate_keeps_the_status_of_what_the_frontend_refuses) {
+  for (const auto& [status, type] :
+       {std::pair(404, "not_found"), std::pair(499, "request_cancelled"),
+        std::pair(500, "internal_error"), std::pair(503, "service_unavailable")}) {
+    const std::string body = R"({"error":{"message":"no","type":")" + std::string(type) +
+                             R"(","code":)" + std::to_string(status) + "}}";
+    Scene scene(whole(status, "application/json", body));
+    scene.options.route = Route::kGenerate;
+    const Outcome out = generate(scene, scene.request());
+    ASSERT_TRUE(out.error && out.error->upstream) << status;
+    EXPECT_EQ(out.error->upstream->status, status);
+    EXPECT_EQ(out.error->upstream->body, body);
+  }
 }
 
 }  // namespace

@@ -44,14 +44,18 @@ Status check_range(const Range& range, double value) {
                                         shortest(range.least) + " to " + shortest(range.most));
 }
 
-void write_sampling(json::Writer& w, const TokenRequest& request) {
-  const Sampling& s = request.sampling;
-  w.field("max_completion_tokens", request.max_new_tokens);
+void write_ranges(json::Writer& w, const Sampling& s) {
   for (const Range& range : kRanges) {
     optional_field(w, range.field, s.*range.value);
   }
   optional_field(w, "top_k", s.top_k);
   optional_field(w, "seed", s.seed);
+}
+
+void write_sampling(json::Writer& w, const TokenRequest& request) {
+  const Sampling& s = request.sampling;
+  w.field("max_completion_tokens", request.max_new_tokens);
+  write_ranges(w, s);
   if (const auto ids = stop_ids(request); !ids.empty()) write_ids(w, "stop_token_ids", ids);
   w.field("skip_special_tokens", false);
   w.field("logprobs", true).field("return_tokens_as_token_ids", true);
@@ -85,6 +89,26 @@ std::string chat_body(const TokenRequest& request) {
   if (s.priority != 0) body += ",\"agent_hints\":{\"priority\":" + std::to_string(s.priority) + "}";
   body += "}}";
   return body;
+}
+
+std::string generate_body(const TokenRequest& request) {
+  const Sampling& s = request.sampling;
+  json::Writer w;
+  w.begin_object().field("max_tokens", request.max_new_tokens);
+  write_ranges(w, s);
+  if (const auto ids = stop_ids(request); !ids.empty()) write_ids(w, "stop_token_ids", ids);
+  w.field("logprobs", vllm::logprobs_asked(vllm::Route::kGenerate, s)).end_object();
+  std::string body;
+  body.reserve(bytes_for_prompt(request));
+  body += "{\"request_id\":";
+  json::append_string(body, request.request_id);
+  body += ",\"model\":";
+  json::append_string(body, request.model);
+  body += ",\"token_ids\":[";
+  append_ids(body, request.prompt);
+  body.append("],\"sampling_params\":").append(w.text());
+  vllm::append_scheduling(body, s);
+  return body += '}';
 }
 
 Status check_sampling(const Sampling& s, std::uint64_t vocab_size) {

@@ -108,5 +108,24 @@ TEST(DynamoRequest, the_stop_ids_of_family_and_client_are_counted_together) {
   EXPECT_NE(status.error().message.find("found 33 ids"), std::string::npos);
 }
 
+TEST(DynamoRequest, mode_generate_is_written_as_vllm_reads_it) {
+  const TokenIds prompt = {1, 2};
+  TokenRequest request;
+  request.request_id = "r1";
+  request.model = "m";
+  request.prompt = {prompt};
+  request.max_new_tokens = 5;
+  request.stop_token_ids = {9};
+  request.sampling.temperature = 0.5;
+  request.sampling.seed = 3;
+  request.sampling.stop = {"never sent"};
+  request.sampling.priority = 2;
+  request.sampling.cache_salt = "s";
+  EXPECT_EQ(generate_body(request),
+            R"({"request_id":"r1","model":"m","token_ids":[1,2],"sampling_params":{"max_tokens":5,)"
+            R"("temperature":0.5,"seed":3,"stop_token_ids":[9],"logprobs":0},"priority":-2,)"
+            R"("cache_salt":"s"})");
+}
+
 }  // namespace
 }  // namespace verbatim::engine::dynamo

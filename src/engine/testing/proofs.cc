@@ -17,10 +17,13 @@ constexpr std::array kOfAll = {
     malformed_at(Fault::kHtmlBody, ""),
     refused(Fault::kCutStream, 502, "closed_before_end"),
     refused(Fault::kNoDone, 502, "cut_answer"),
+    refused(Fault::kBareErrorEvent, 502, "cut_answer"),
     refused(Fault::kStall, 504),
     refused(Fault::kClosed, 502, "closed_before_response"),
     refused(Fault::kHttp400, 400),
     refused(Fault::kHttp429, 429),
+    refused(Fault::kHttp404, 404),
+    refused(Fault::kHttp413, 413),
     refused(Fault::kHttp500, 500),
     refused(Fault::kHttp503, 503),
     good(Fault::kSlowBody),
@@ -37,7 +40,7 @@ struct Of {
 constexpr std::array kKinds = {
     Of{"sglang", sglang::testing::proofs, sglang::testing::proofs_of_mode},
     Of{"vllm", vllm::testing::proofs, vllm::testing::proofs_of_mode},
-    Of{"dynamo", dynamo::testing::proofs, nullptr},
+    Of{"dynamo", dynamo::testing::proofs, dynamo::testing::proofs_of_mode},
 };
 
 }  // namespace
@@ -55,8 +58,7 @@ ProofLists proof_lists(const Driven& driven) {
   const auto of = std::find_if(kKinds.begin(), kKinds.end(),
                                [&](const Of& each) { return each.kind == driven.kind->name; });
   if (of == kKinds.end()) return {{}, {}, kOfAll};
-  return {of->of_mode == nullptr ? std::span<const Proof>() : of->of_mode(driven.mode->name),
-          of->of_kind(), kOfAll};
+  return {of->of_mode(driven.mode->name), of->of_kind(), kOfAll};
 }
 
 const Proof* proof_of(const Driven& driven, Fault fault) {

@@ -183,7 +183,8 @@ std::string ChatAnswer::nvext(const Part& part, Form form) const {
                       "\"total_time_ms\":5.25}");
   if (asked.routed_experts && completes_now && !spelling_.routed_experts.empty())
     add("routed_experts", spelling_.routed_experts);
-  if (asked.engine_data && completes_now) add("engine_data", engine_data(part.to));
+  if (asked.engine_data && completes_now && spelling_.has_engine_data)
+    add("engine_data", engine_data(part.to));
   if (asked.stop_reason && part.finish != nullptr && part.finish->matched_string) {
     std::string matched;
     json::append_string(matched, *part.finish->matched_string);

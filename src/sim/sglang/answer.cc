@@ -84,12 +84,26 @@ void GenerateAnswer::append_meta(std::string& out, const Part& part) const {
   out += ",\"completion_tokens\":" + std::to_string(count);
   out += ",\"cached_tokens\":0,\"total_retractions\":0,\"weight_version\":";
   json::append_string(out, part.weights.back().version);
+  if (setup_.profile.weight_spans) append_weights(out, part);
   if (spelling_.has_logprobs) {
     const auto first = setup_.streaming == Streaming::kIncremental ? part.from : 0;
     append_logprobs(out, first, part.to, part.finish != nullptr);
     if (call_.top_logprobs > 0) append_top_logprobs(out, first, part.to);
   }
   out += ",\"e2e_latency\":0.01}";
+}
+
+void GenerateAnswer::append_weights(std::string& out, const Part& part) const {
+  json::Writer w;
+  w.begin_array();
+  for (std::size_t i = 0; i < part.weights.size(); ++i) {
+    const bool last = i + 1 == part.weights.size();
+    w.begin_object().field("version", part.weights[i].version);
+    w.field("start", std::uint64_t{part.weights[i].start});
+    w.field("end", std::uint64_t{last ? part.to : part.weights[i + 1].start}).end_object();
+  }
+  w.end_array();
+  out.append(",\"weight_versions\":").append(w.text());
 }
 
 std::string GenerateAnswer::body(const Part& part) const {
@@ -170,7 +184,12 @@ HttpReply ChatAnswer::whole(const Part& part) const {
   w.key("matched_stop").null();
   std::string out = w.take();
   if (call().echoes_prompt) out += ",\"prompt_token_ids\":[" + joined(call().prompt) + "]";
-  append_meta(out, part);
+  if (chat_.names_ids) {
+    out += ",\"token_ids\":[";
+    append_joined(out, spelling_.ids, part.from, part.to);
+    out += ']';
+  }
+  if (chat_.tells_meta) append_meta(out, part);
   out += "}],\"usage\":{\"prompt_tokens\":" + std::to_string(spelling_.prompt_tokens) +
          ",\"completion_tokens\":" + std::to_string(part.to) + "}}";
   return {200, {}, std::move(out)};

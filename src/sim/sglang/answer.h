@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/answer.h"
+#include "sim/sglang/request.h"
 #include "sim/streaming.h"
 #include "tokenizer/tokenizer.h"
 
@@ -13,13 +14,14 @@ namespace verbatim::sim::sglang {
 // {"error":{"message":...}}
 std::string error_json(std::string_view message);
 
-// The answer to POST /generate (SGLang 0.5.16).
+// The answer to POST /generate.
 class GenerateAnswer : public Answer {
  public:
   // What stays the same in all its events.
   struct Setup {
     Streaming streaming = Streaming::kCumulative;
     std::uint64_t seed = 0;  // of the logprobs of ids that were not sampled
+    const Profile& profile;
   };
   // `call` outlives it.
   GenerateAnswer(Spelling spelling, const GenerateCall& call, Setup setup)
@@ -33,6 +35,7 @@ class GenerateAnswer : public Answer {
  protected:
   // ,"meta_info":{...}
   void append_meta(std::string& out, const Part& part) const;
+  void append_weights(std::string& out, const Part& part) const;
   [[nodiscard]] const GenerateCall& call() const { return call_; }
 
  private:
@@ -49,10 +52,10 @@ class GenerateAnswer : public Answer {
 // the ids in meta_info.
 class ChatAnswer final : public GenerateAnswer {
  public:
-  // `tokenizer` outlives it.
-  ChatAnswer(Spelling spelling, const GenerateCall& call, Setup setup,
+  // `tokenizer` and `chat` outlive it.
+  ChatAnswer(Spelling spelling, const ChatCall& chat, Setup setup,
              const tokenizer::Tokenizer& tokenizer)
-      : GenerateAnswer(std::move(spelling), call, setup), tokenizer_(tokenizer) {}
+      : GenerateAnswer(std::move(spelling), chat.call, setup), chat_(chat), tokenizer_(tokenizer) {}
 
   // Its ids stand beside their logprobs only, so the two can't disagree.
   bool apply(Fault fault, std::uint64_t at) override {
@@ -61,6 +64,7 @@ class ChatAnswer final : public GenerateAnswer {
   [[nodiscard]] HttpReply whole(const Part& part) const override;
 
  private:
+  const ChatCall& chat_;
   const tokenizer::Tokenizer& tokenizer_;
 };
 

@@ -1,8 +1,10 @@
 #include "sim/sglang/face.h"
 
+#include "base/pause.h"
 #include "json/value.h"
 #include "json/writer.h"
 #include "sim/sglang/answer.h"
+#include "sim/sglang/profile.h"
 #include "sim/sglang/request.h"
 
 namespace verbatim::sim::sglang {
@@ -14,7 +16,8 @@ constexpr const char* kJson = "application/json";
 
 class SglangFace final : public Face {
  public:
-  using Face::Face;
+  explicit SglangFace(SimEngine::Impl& engine)
+      : Face(engine), profile_(*profile_named(engine.options.profile)) {}
 
   Task<void> handle(const net::Request& request, net::Responder& answer,
                     base::CancelSignal& gone) override {
@@ -23,6 +26,7 @@ class SglangFace final : public Face {
     if (post && request.path == "/v1/chat/completions") return handle_chat(request, answer, gone);
     if (post && request.path == "/abort_request") return handle_abort(request, answer);
     if (post && request.path == "/update_weight_version") return handle_weights(request, answer);
+    if (request.path == "/health_generate" && engine_.options.hangs) return hang(gone);
     return handle_get(request, answer);
   }
 
@@ -34,11 +38,17 @@ class SglangFace final : public Face {
   Task<void> handle_abort(const net::Request& request, net::Responder& answer);
   Task<void> handle_weights(const net::Request& request, net::Responder& answer);
   Task<void> handle_get(const net::Request& request, net::Responder& answer);
+  Task<void> hang(base::CancelSignal& gone);
 
   [[nodiscard]] std::string why_refused(const GenerateCall& call) const;
   [[nodiscard]] std::string models_json() const;
   [[nodiscard]] std::string model_info_json() const;
   [[nodiscard]] std::string server_info_json() const;
+  [[nodiscard]] ServerFacts facts() const {
+    return {profile_, engine_.options.vocab_size, *engine_.options.tokenizer};
+  }
+
+  const Profile& profile_;
 };
 
 std::string SglangFace::why_refused(const GenerateCall& call) const {
@@ -61,7 +71,7 @@ Task<void> SglangFace::handle_generate(const net::Request& request, net::Respond
                                        base::CancelSignal& gone) {
   ++engine_.stats.requests;
   const auto& options = engine_.options;
-  const auto call = read_generate(request.body, options.vocab_size);
+  const auto call = read_generate(request.body, facts());
   const std::string refusal = call.ok() ? why_refused(*call) : call.error().message;
   if (!refusal.empty()) {
     ++engine_.stats.refused;
@@ -71,7 +81,7 @@ Task<void> SglangFace::handle_generate(const net::Request& request, net::Respond
   }
   const Plan plan = engine_.plan(*call);
   GenerateAnswer content(Spelling(*options.tokenizer, *call, plan.done, options.vocab_size), *call,
-                         {options.streaming, options.seed});
+                         {options.streaming, options.seed, profile_});
   co_await engine_.answer(*call, plan, content, answer, gone);
 }
 
@@ -79,18 +89,19 @@ Task<void> SglangFace::handle_chat(const net::Request& request, net::Responder& 
                                    base::CancelSignal& gone) {
   ++engine_.stats.requests;
   const auto& options = engine_.options;
-  const auto call = read_chat(request.body, options.vocab_size);
-  const std::string refusal = call.ok() ? why_refused(*call) : call.error().message;
+  const auto chat = read_chat(request.body, facts());
+  const std::string refusal = chat.ok() ? why_refused(chat->call) : chat.error().message;
   if (!refusal.empty()) {
     ++engine_.stats.refused;
     const std::string body = error_json(refusal);
     (void)co_await answer.send(400, kJson, body);
     co_return;
   }
-  const Plan plan = engine_.plan(*call);
-  ChatAnswer content(Spelling(*options.tokenizer, *call, plan.done, options.vocab_size), *call,
-                     {Streaming::kCumulative, options.seed}, *options.tokenizer);
-  co_await engine_.answer(*call, plan, content, answer, gone);
+  const GenerateCall& call = chat->call;
+  const Plan plan = engine_.plan(call);
+  ChatAnswer content(Spelling(*options.tokenizer, call, plan.done, options.vocab_size), *chat,
+                     {Streaming::kCumulative, options.seed, profile_}, *options.tokenizer);
+  co_await engine_.answer(call, plan, content, answer, gone);
 }
 
 Task<void> SglangFace::handle_abort(const net::Request& request, net::Responder& answer) {
@@ -148,6 +159,11 @@ Task<void> SglangFace::handle_get(const net::Request& request, net::Responder& a
     body = R"({"detail":"Not Found"})";
   }
   (void)co_await answer.send(status, type, body);
+}
+
+Task<void> SglangFace::hang(base::CancelSignal& gone) {
+  base::Pause waiting(engine_.runtime.executor, std::nullopt, gone);
+  (void)co_await waiting;
 }
 
 std::string SglangFace::models_json() const {

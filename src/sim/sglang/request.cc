@@ -4,6 +4,7 @@
 #include <array>
 
 #include "json/value.h"
+#include "sim/chatml.h"
 
 namespace verbatim::sim::sglang {
 namespace {
@@ -12,7 +13,7 @@ using base::Result;
 using base::Status;
 using json::Value;
 
-constexpr std::array<std::string_view, 22> kRequestKeys = {"rid",
+constexpr std::array<std::string_view, 21> kRequestKeys = {"rid",
                                                            "input_ids",
                                                            "text",
                                                            "sampling_params",
@@ -28,7 +29,6 @@ constexpr std::array<std::string_view, 22> kRequestKeys = {"rid",
                                                            "routed_experts_start_len",
                                                            "priority",
                                                            "extra_key",
-                                                           "cache_salt",
                                                            "session_id",
                                                            "lora_path",
                                                            "no_logs",
@@ -67,10 +67,11 @@ base::Error refused(const std::string& field, const std::string& what) {
 
 // Stricter than the server: a misspelt key must not pass unseen in tests.
 template <std::size_t N>
-Status known_keys(const Value& object, const std::array<std::string_view, N>& keys) {
+Status known_keys(const Value& object, const std::array<std::string_view, N>& keys,
+                  std::string_view newer = {}) {
   for (const auto& member : object) {
     const std::string key = member.name();
-    if (std::find(keys.begin(), keys.end(), key) == keys.end())
+    if (key != newer && std::find(keys.begin(), keys.end(), key) == keys.end())
       return refused(key, "unexpected keyword argument");
   }
   return {};
@@ -90,6 +91,11 @@ Result<bool> flag(const Value& object, const char* key, bool otherwise) {
   if (!value) return otherwise;
   if (!value->is_bool()) return refused(key, "expected a boolean");
   return value->boolean();
+}
+
+bool says_true(const Value& object, const char* key) {
+  const auto value = object.get(key);
+  return value && value->is_bool() && value->boolean();
 }
 
 Status read_ids(const std::optional<Value>& list, const char* key, std::uint64_t vocab_size,
@@ -175,58 +181,77 @@ Result<json::Document> parse_object(std::string_view body) {
   return document;
 }
 
+// Of a chat: its ids, where the release takes any, else its messages.
+Status read_prompt(const Value& root, const ServerFacts& server, TokenIds& prompt) {
+  const auto messages = root.get("messages");
+  if (!messages || !messages->is_array() || messages->empty())
+    return refused("messages", "expected at least one message");
+  const auto ids = root.get("input_ids");
+  if (ids && server.profile.chat_takes_ids) {
+    auto status = read_ids(ids, "input_ids", server.vocab_size, prompt);
+    if (!status.ok() || !prompt.empty()) return status;
+    return refused("input_ids", "expected at least one id");
+  }
+  const auto tools = root.get("tools");
+  const auto text = chatml(*messages, tools && tools->is_array() ? &*tools : nullptr, true);
+  server.tokenizer.encode(text, prompt);
+  return {};
+}
+
 }  // namespace
 
-Result<GenerateCall> read_generate(std::string_view body, std::uint64_t vocab_size) {
+Result<GenerateCall> read_generate(std::string_view body, const ServerFacts& server) {
   auto document = parse_object(body);
   if (!document.ok()) return std::move(document).error();
   const Value root = document->root();
-  if (auto status = known_keys(root, kRequestKeys); !status.ok()) return std::move(status).error();
+  const std::string_view newer = server.profile.takes_salt ? "cache_salt" : "";
+  if (auto status = known_keys(root, kRequestKeys, newer); !status.ok())
+    return std::move(status).error();
   GenerateCall call;
   if (const auto rid = root.get("rid")) {
     if (!rid->is_string()) return refused("rid", "expected a string");
     call.rid = rid->string();
   }
-  if (auto status = read_ids(root.get("input_ids"), "input_ids", vocab_size, call.prompt);
+  if (auto status = read_ids(root.get("input_ids"), "input_ids", server.vocab_size, call.prompt);
       !status.ok())
     return std::move(status).error();
   if (call.prompt.empty()) return refused("input_ids", "expected at least one id");
   if (auto status = read_flags(root, {"return_logprob", "top_logprobs_num"}, call); !status.ok())
     return std::move(status).error();
   if (const auto params = root.get("sampling_params")) {
-    if (auto status = read_params(*params, vocab_size, call); !status.ok())
+    if (auto status = read_params(*params, server.vocab_size, call); !status.ok())
       return std::move(status).error();
   }
   return call;
 }
 
-Result<GenerateCall> read_chat(std::string_view body, std::uint64_t vocab_size) {
+Result<ChatCall> read_chat(std::string_view body, const ServerFacts& server) {
   auto document = parse_object(body);
   if (!document.ok()) return std::move(document).error();
   const Value root = document->root();
-  GenerateCall call;
+  ChatCall chat;
+  GenerateCall& call = chat.call;
   if (const auto rid = root.get("rid"); rid && rid->is_string()) call.rid = rid->string();
-  const auto messages = root.get("messages");
-  if (!messages || !messages->is_array() || messages->empty())
-    return refused("messages", "expected at least one message");
-  if (auto status = read_ids(root.get("input_ids"), "input_ids", vocab_size, call.prompt);
-      !status.ok())
+  if (auto status = read_prompt(root, server, call.prompt); !status.ok())
     return std::move(status).error();
-  if (call.prompt.empty()) return refused("input_ids", "only chat by ids is simulated");
   if (auto status = read_flags(root, {"logprobs", "top_logprobs"}, call); !status.ok())
     return std::move(status).error();
   if (call.stream) return refused("stream", "not together with what was asked for");
+  const bool knows = server.profile.chat_takes_ids;
+  call.echoes_prompt = call.echoes_prompt && knows;
+  chat.tells_meta = knows && says_true(root, "return_meta_info");
+  chat.names_ids = server.profile.chat_names_ids && says_true(root, "return_token_ids");
   const auto max_new = count(root, "max_tokens", call.limits.max_new_tokens);
   if (!max_new.ok()) return max_new.error();
   call.limits.max_new_tokens = *max_new;
   if (const auto seed = root.get("seed"); seed && seed->is_number()) call.seed = seed->integer();
-  if (auto status =
-          read_ids(root.get("stop_token_ids"), "stop_token_ids", vocab_size, call.limits.stop_ids);
+  if (auto status = read_ids(root.get("stop_token_ids"), "stop_token_ids", server.vocab_size,
+                             call.limits.stop_ids);
       !status.ok())
     return std::move(status).error();
   if (auto status = read_stops(root, call.limits.stop_strings); !status.ok())
     return std::move(status).error();
-  return call;
+  return chat;
 }
 
 Result<AbortCall> read_abort(std::string_view body) {

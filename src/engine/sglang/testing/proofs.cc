@@ -56,6 +56,7 @@ constexpr std::array kChat = {
     no_such(Fault::kNoDone),
     no_such(Fault::kExtraEvent),
     no_such(Fault::kComments),
+    no_such(Fault::kBareErrorEvent),
 };
 
 }  // namespace

@@ -66,6 +66,7 @@ constexpr std::array kDerender = {
     no_such(Fault::kNoDone),
     no_such(Fault::kExtraEvent),
     no_such(Fault::kComments),
+    no_such(Fault::kBareErrorEvent),
 };
 
 }  // namespace
