@@ -23,14 +23,24 @@ Task<void> store_ready(Engine& engine, MonoTime deadline, std::shared_ptr<std::v
   (*to)[at] = std::move(status);
 }
 
-Task<void> store_probe(Engine& engine, MonoTime deadline,
-                       std::shared_ptr<std::vector<Result<Probe>>> to, std::size_t at) {
-  auto probe = co_await engine.probe(deadline);
-  (*to)[at] = std::move(probe);
-}
-
 base::Error unanswered() {
   return error(ErrorKind::kUnavailable, "it did not answer");
+}
+
+// What it serves, where it has shown what `needs` says.
+Task<Result<Probe>> ask_one(Engine& engine, MonoTime deadline, Health::Needs needs) {
+  if (needs == Health::Needs::kToken) {
+    auto ready = co_await engine.ready(deadline);
+    if (!ready.ok()) co_return std::move(ready).error();
+  }
+  auto probe = co_await engine.probe(deadline);
+  co_return std::move(probe);
+}
+
+Task<void> store_answer(Engine& engine, MonoTime deadline, Health::Needs needs,
+                        std::shared_ptr<std::vector<Result<Probe>>> to, std::size_t at) {
+  auto answer = co_await ask_one(engine, deadline, needs);
+  (*to)[at] = std::move(answer);
 }
 
 }  // namespace
@@ -40,7 +50,7 @@ Task<std::vector<Pool::Asked>> Pool::ask(std::vector<Replica*> whom, MonoTime de
       std::make_shared<std::vector<Result<Probe>>>(whom.size(), Result<Probe>(unanswered()));
   Together asking(runtime_.executor, background_);
   for (std::size_t i = 0; i < whom.size(); ++i)
-    asking.run(store_probe(*whom[i]->engine, deadline, answers, i));
+    asking.run(store_answer(*whom[i]->engine, deadline, whom[i]->health.needs(), answers, i));
   for (;;) {
     const bool more = co_await asking.next();
     if (!more) break;
@@ -88,7 +98,10 @@ std::optional<std::string> Pool::contradiction(const Replica& replica, const Pro
 
 void Pool::take(Replica& replica, Result<Probe> answer) {
   const auto before = replica.health.state();
-  if (!answer.ok()) {
+  if (!answer.ok() && replica.health.serving() && sign_of(answer.error()) == Sign::kBusy) {
+    // A full queue has no place for a check either.
+    replica.health.mark_busy(now() + busy_time(answer.error(), options_.health));
+  } else if (!answer.ok()) {
     replica.health.check_failed(answer.error().message, now());
   } else if (const auto differs = contradiction(replica, *answer)) {
     replica.health.keep_out("it serves something else than the other replicas: " + *differs);
@@ -158,13 +171,7 @@ Task<Status> Pool::ready(MonoTime deadline) {
 Task<void> Pool::check(Replica& replica) {
   replica.checking = true;
   const MonoTime deadline = now() + options_.check_timeout;
-  auto ready = co_await replica.engine->ready(deadline);
-  Result<Probe> answer = unanswered();
-  if (ready.ok()) {
-    answer = co_await replica.engine->probe(deadline);
-  } else {
-    answer = std::move(ready).error();
-  }
+  auto answer = co_await ask_one(*replica.engine, deadline, Health::Needs::kToken);
   replica.checking = false;
   if (stopping_) co_return;
   take(replica, std::move(answer));

@@ -161,6 +161,16 @@ TEST(PoolChecks, cut_answers_in_a_row_leave_a_replica_out_until_a_check_succeeds
   }));
 }
 
+TEST(PoolChecks, a_check_that_finds_a_full_queue_is_no_strike) {
+  PoolScene scene(2);
+  scene.engines[0]->check_fails = testing::answered(503, "queue is full", "2");
+  ASSERT_TRUE(scene.run([&]() -> Task<void> {
+    co_await scene.wait(minutes(5));
+    EXPECT_GE(scene.journals[0]->checks.size(), 9U);
+    EXPECT_EQ(scene.view(0).state, State::kServing) << scene.view(0).why;
+  }));
+}
+
 TEST(PoolChecks, all_are_checked_at_a_slow_pace_and_at_different_times) {
   PoolScene scene(4, 9);
   ASSERT_TRUE(scene.run([&]() -> Task<void> { co_await scene.wait(minutes(10)); }));

@@ -44,7 +44,7 @@ class Pool::Stream final : public TokenStream {
       pool_.note_success(place_.replica());
     } else {
       // What still runs at its request's own deadline was only slow.
-      if (pool_.now() < deadline_) pool_.note_failure(place_.replica(), chunk.error());
+      if (pool_.now() < deadline_) note_failure(chunk.error());
     }
     co_return std::move(chunk);
   }
@@ -55,13 +55,17 @@ class Pool::Stream final : public TokenStream {
       if (status.ok())
         pool_.note_success(place_.replica());
       else
-        pool_.note_failure(place_.replica(), status.error());
+        note_failure(status.error());
     }
     return status;
   }
   void abort() override { inner_->abort(); }
 
  private:
+  void note_failure(const base::Error& error) {
+    pool_.note_failure(place_.replica(), error, sign_of(error));
+  }
+
   Pool& pool_;
   const Place place_;  // outlives the stream that it counts
   const std::unique_ptr<TokenStream> inner_;
@@ -131,7 +135,7 @@ Task<Result<std::unique_ptr<TokenStream>>> Pool::generate(TokenRequest request) 
           std::make_unique<Stream>(*this, std::move(place), std::move(*stream), request.deadline));
     }
     base::Error failure = std::move(stream).error();
-    note_failure(*replica, failure);
+    note_failure(*replica, failure, sign_before_first_event(failure));
     if (failure.kind == ErrorKind::kUnavailable && !failure.upstream) continue;
     if (refusal) co_return sign_of(failure) == Sign::kBusy ? *refusal : failure;
     // Of a refusal of the request itself, not of a call that a kind makes behind the sampling.
@@ -147,9 +151,9 @@ void Pool::note_success(Replica& replica) {
   note_change(replica, before);
 }
 
-void Pool::note_failure(Replica& replica, const base::Error& failure) {
+void Pool::note_failure(Replica& replica, const base::Error& failure, Sign sign) {
   const auto before = replica.health.state();
-  switch (sign_of(failure)) {
+  switch (sign) {
     case Sign::kNothing:
       break;
     case Sign::kBusy:
@@ -160,6 +164,9 @@ void Pool::note_failure(Replica& replica, const base::Error& failure) {
       break;
     case Sign::kUnreachable:
       replica.health.unreachable(failure.message, now());
+      break;
+    case Sign::kSilent:
+      replica.health.silent(failure.message, now());
       break;
   }
   note_change(replica, before);

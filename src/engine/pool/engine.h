@@ -50,7 +50,8 @@ struct Member {
 //
 // Health. See Health: failures leave a replica out, a check (Engine::ready, then probe) or a turn
 // that ends well brings it back. Checks begin with the first agreement. A replica that was out is
-// given requests only after it was asked again what it serves.
+// given requests only after it was asked again what it serves, and one that was left out for its
+// sampling only after it made a token.
 //
 // Sending again. A request whose connection did not come about goes on to the next replica, each at
 // most once. One that was refused before its first token (refused_unsampled()) goes to one other
@@ -114,7 +115,7 @@ class Pool final : public Engine {
 
   // engine.cc
   void note_success(Replica& replica);
-  void note_failure(Replica& replica, const base::Error& failure);
+  void note_failure(Replica& replica, const base::Error& failure, Sign sign);
   [[nodiscard]] base::Error nobody() const;
 
   // checks.cc

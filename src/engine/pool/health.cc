@@ -36,6 +36,11 @@ Sign sign_of(const base::Error& error) {
   return error.kind == ErrorKind::kEngine && !reported ? Sign::kStrike : Sign::kNothing;
 }
 
+Sign sign_before_first_event(const base::Error& error) {
+  const Sign sign = sign_of(error);
+  return error.kind == ErrorKind::kTimeout && sign == Sign::kStrike ? Sign::kSilent : sign;
+}
+
 base::Duration busy_time(const base::Error& error, const HealthOptions& options) {
   if (!error.upstream) return options.busy;
   for (const auto& [name, value] : error.upstream->headers) {
@@ -53,6 +58,7 @@ base::Duration busy_time(const base::Error& error, const HealthOptions& options)
 
 void Health::admit() {
   state_ = State::kServing;
+  needs_ = Needs::kGets;
   strikes_ = 0;
   why_.clear();
 }
@@ -64,7 +70,13 @@ void Health::succeeded() {
 }
 
 void Health::strike(const std::string& why, base::MonoTime now) {
-  if (serving() && ++strikes_ >= options_.max_strikes) cool(why, now);
+  if (serving() && ++strikes_ >= options_.max_strikes) silent(why, now);
+}
+
+void Health::silent(const std::string& why, base::MonoTime now) {
+  if (!serving()) return;
+  needs_ = Needs::kToken;
+  cool(why, now);
 }
 
 void Health::unreachable(const std::string& why, base::MonoTime now) {

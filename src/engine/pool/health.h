@@ -25,8 +25,11 @@ enum class Sign {
   kBusy,         // alive, and over its limit: 429, 503 or 529 with an answer
   kStrike,       // time-outs, cut or malformed answers, other 5xx
   kUnreachable,  // no connection came about: nothing was sent
+  kSilent,       // no event in all the time that a turn has: nothing is sampled there
 };
 Sign sign_of(const base::Error& error);
+// The same of one that failed before its first event, where a time-out weighs more.
+Sign sign_before_first_event(const base::Error& error);
 
 // How long a busy replica wants to be left alone: its Retry-After in seconds, within the options.
 base::Duration busy_time(const base::Error& error, const HealthOptions& options);
@@ -52,6 +55,11 @@ class Health {
   // Why it does not serve; empty while it does.
   [[nodiscard]] const std::string& why() const { return why_; }
 
+  // What a check must see before it may admit(): that it says what it serves or, once sampling
+  // failed there, that it samples. GETs are answered long after sampling has stopped.
+  enum class Needs { kGets, kToken };
+  [[nodiscard]] Needs needs() const { return needs_; }
+
   // A check found it well, and serving what the pool serves.
   void admit();
   // A turn ended well: strikes are forgotten, a cool-down is over.
@@ -60,6 +68,8 @@ class Health {
   // that may still fail: they add nothing.
   void strike(const std::string& why, base::MonoTime now);
   void unreachable(const std::string& why, base::MonoTime now);
+  // Opens a cool-down at once: three turns that each wait for their whole time are two too many.
+  void silent(const std::string& why, base::MonoTime now);
   // A check failed: a strike where it serves, else a longer cool-down.
   void check_failed(const std::string& why, base::MonoTime now);
   void keep_out(std::string why);
@@ -73,6 +83,7 @@ class Health {
   State state_ = State::kUnasked;
   unsigned strikes_ = 0;
   unsigned cooldowns_ = 0;  // since a turn ended well
+  Needs needs_ = Needs::kGets;
   base::MonoTime cooled_at_;
   base::MonoTime busy_until_;
   std::string why_ = "it was not asked yet";

@@ -159,5 +159,36 @@ TEST(Health, busy_passes) {
   EXPECT_TRUE(c.health.serving());
 }
 
+TEST(Health, a_time_out_before_the_first_event_weighs_more_than_one_behind_it) {
+  const auto timeout = plain(ErrorKind::kTimeout);
+  EXPECT_EQ(sign_of(timeout), Sign::kStrike);
+  EXPECT_EQ(sign_before_first_event(timeout), Sign::kSilent);
+  // Everything else says the same, and an engine that answers 504 is not silent.
+  for (const auto& other : {plain(ErrorKind::kUnavailable), plain(ErrorKind::kCancelled),
+                            plain(ErrorKind::kEngine), answered(429), answered(504)})
+    EXPECT_EQ(sign_before_first_event(other), sign_of(other)) << other.message;
+}
+
+TEST(Health, one_that_failed_at_sampling_needs_a_token_until_it_made_one) {
+  base::SeededRandom random(1);
+  Health health({}, random);
+  health.admit();
+  EXPECT_EQ(health.needs(), Health::Needs::kGets);
+  health.unreachable("gone", MonoTime{});
+  EXPECT_EQ(health.needs(), Health::Needs::kGets) << "nothing was sent to it";
+  health.admit();
+  health.silent("no answer in time", MonoTime{});
+  EXPECT_EQ(health.state(), Health::State::kCooling);
+  EXPECT_EQ(health.needs(), Health::Needs::kToken);
+  health.check_failed("still none", MonoTime{});
+  EXPECT_EQ(health.needs(), Health::Needs::kToken);
+  health.succeeded();
+  EXPECT_EQ(health.needs(), Health::Needs::kGets) << "a turn that ends well is made of tokens";
+  for (int i = 0; i < 3; ++i) health.strike("cut", MonoTime{});
+  EXPECT_EQ(health.needs(), Health::Needs::kToken);
+  health.admit();
+  EXPECT_EQ(health.needs(), Health::Needs::kGets);
+}
+
 }  // namespace
 }  // namespace verbatim::engine::pool

@@ -111,6 +111,7 @@ Task<Result<Probe>> ScriptedEngine::probe(base::MonoTime) {
 Task<Status> ScriptedEngine::ready(base::MonoTime) {
   journal_->checks.push_back(runtime_.clock().now());
   if (down) co_return refused();
+  if (check_fails) co_return *check_fails;
   if (sick) co_return error(ErrorKind::kUnavailable, "found status 503, expected 200");
   co_return Status();
 }

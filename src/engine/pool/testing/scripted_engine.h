@@ -42,6 +42,7 @@ class ScriptedEngine final : public Engine {
   std::deque<Fate> fates;
   bool down = false;  // nobody listens: every call fails, nothing is counted as asked
   bool sick = false;  // ready() fails, though the port is open
+  std::optional<base::Error> check_fails;  // ready() fails with it
   Probe says;
   base::Duration probe_takes{0};
   std::optional<base::Error> refuses;  // check() fails with it
