@@ -16,9 +16,26 @@ using json::Value;
 
 constexpr std::size_t kMaxMessage = 2000;
 
-// Every server writes its own.
-bool is_of_the_server(std::string_view name) {
-  return net::equals_ignoring_case(name, "server") || net::equals_ignoring_case(name, "date");
+// What a client can use of an engine's error. A list of those that may pass, because the others are
+// without end: cookies, redirects and challenges of a host that the client never speaks to, names
+// of machines, and what every server writes for itself.
+constexpr std::array<std::string_view, 14> kEndToEnd = {
+    "retry-after",          "retry-after-ms", "x-should-retry",
+    "x-request-id",         "request-id",     "x-correlation-id",
+    "traceparent",          "tracestate",     "ratelimit",
+    "ratelimit-policy",     "content-type",   "content-language",
+    "openai-processing-ms", "warning"};
+// "x-ratelimit-remaining-tokens", "anthropic-ratelimit-requests-reset" ...
+constexpr std::array<std::string_view, 3> kEndToEndBegins = {"ratelimit-", "x-ratelimit-",
+                                                             "anthropic-ratelimit-"};
+
+bool passes(std::string_view name) {
+  const auto is = [&](std::string_view known) { return net::equals_ignoring_case(name, known); };
+  const auto begins = [&](std::string_view known) {
+    return net::equals_ignoring_case(name.substr(0, known.size()), known);
+  };
+  return std::any_of(kEndToEnd.begin(), kEndToEnd.end(), is) ||
+         std::any_of(kEndToEndBegins.begin(), kEndToEndBegins.end(), begins);
 }
 
 std::string_view trim(std::string_view text) {
@@ -31,8 +48,8 @@ std::vector<std::pair<std::string, std::string>> end_to_end(const net::Headers& 
   const net::EndToEnd fields(headers);
   std::vector<std::pair<std::string, std::string>> kept;
   for (const auto field : headers) {
-    if (fields.has(field.name) && !is_of_the_server(field.name))
-      kept.emplace_back(field.name, field.value);
+    // Even one of these is left behind where a Connection field names it.
+    if (fields.has(field.name) && passes(field.name)) kept.emplace_back(field.name, field.value);
   }
   return kept;
 }

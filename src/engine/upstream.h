@@ -12,8 +12,8 @@ namespace verbatim::engine {
 // Errors that engines report, whatever the kind of engine.
 
 // The error for an answer with an error status: kEngine with the engine's message and its answer
-// (status, end-to-end headers, body) in `upstream`. A status below 400 is an answer that can't be
-// trusted, and has none.
+// (status, the end-to-end headers that a client can use, body) in `upstream`. A status below 400 is
+// an answer that can't be trusted, and has none.
 base::Error upstream_error(int status, const net::Headers& headers, std::string body);
 
 // The error for an error object the engine sent within a good status, in a stream or as a whole

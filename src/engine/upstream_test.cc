@@ -1,5 +1,6 @@
 #include "engine/upstream.h"
 
+#include <algorithm>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -30,6 +31,69 @@ TEST(Upstream, a_status_alone_does_not_say_so) {
   }
   for (const int status : {400, 408, 500, 502, 504})
     EXPECT_FALSE(refused(status, "the request queue is full")) << status;
+}
+
+std::string names_that_pass(const net::Headers& headers) {
+  std::string names;
+  const auto error = upstream_error(429, headers, "");
+  for (const auto& [name, value] : error.upstream->headers)
+    names.append(names.empty() ? "" : " ").append(name);
+  return names;
+}
+
+TEST(Upstream, what_a_client_can_use_of_an_error_passes) {
+  net::Headers headers;
+  const std::string all =
+      "Retry-After retry-after-ms X-Request-Id request-id X-RateLimit-Remaining-Tokens "
+      "anthropic-ratelimit-requests-reset RateLimit traceparent Content-Type x-should-retry";
+  for (std::size_t at = 0; at < all.size();) {
+    const auto end = std::min(all.find(' ', at), all.size());
+    headers.add(all.substr(at, end - at), "1");
+    at = end + 1;
+  }
+  EXPECT_EQ(names_that_pass(headers), all);
+}
+
+TEST(Upstream, what_is_between_this_side_and_the_engine_stays_there) {
+  net::Headers headers;
+  for (const char* name : {"Set-Cookie",
+                           "Set-Cookie2",
+                           "Location",
+                           "Content-Location",
+                           "Refresh",
+                           "Connection",
+                           "Keep-Alive",
+                           "Proxy-Authenticate",
+                           "WWW-Authenticate",
+                           "Authentication-Info",
+                           "Proxy-Authentication-Info",
+                           "Authorization",
+                           "Transfer-Encoding",
+                           "Content-Length",
+                           "Upgrade",
+                           "Trailer",
+                           "TE",
+                           "Server",
+                           "Date",
+                           "Via",
+                           "X-Powered-By",
+                           "Alt-Svc",
+                           "Strict-Transport-Security",
+                           "Access-Control-Allow-Origin",
+                           "Clear-Site-Data",
+                           "X-Internal-Worker",
+                           "x-rate",
+                           "ratelimit_x"})
+    headers.add(name, "1");
+  EXPECT_EQ(names_that_pass(headers), "");
+}
+
+TEST(Upstream, a_field_that_the_connection_names_stays_behind_whatever_it_is) {
+  net::Headers headers;
+  headers.add("Connection", "close, Retry-After");
+  headers.add("Retry-After", "1");
+  headers.add("X-Request-Id", "a");
+  EXPECT_EQ(names_that_pass(headers), "X-Request-Id");
 }
 
 }  // namespace

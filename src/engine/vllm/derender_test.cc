@@ -214,6 +214,21 @@ TEST(Derender, an_error_of_a_call_passes_on_and_the_calls_behind_it_are_not_made
   }
 }
 
+TEST(Derender, an_error_in_a_200_of_a_call_that_samples_nothing_is_a_broken_answer) {
+  for (const std::string_view where : {kRenderPath, kDerenderPath}) {
+    for (const char* body : {R"({"error":{"message":"no chat template","code":400}})",
+                             R"({"object":"error","message":"no chat template","code":503})"}) {
+      Scene scene;
+      scene.pages[where].body = body;
+      const auto turn = scene.turn();
+      ASSERT_FALSE(turn.ok()) << where << " " << body;
+      EXPECT_EQ(turn.error().kind, ErrorKind::kEngine);
+      EXPECT_EQ(turn.error().upstream, nullptr) << "502, whatever status it names";
+      EXPECT_EQ(turn.error().message, "the engine reported an error: no chat template");
+    }
+  }
+}
+
 TEST(Derender, an_answer_that_can_not_be_trusted_is_an_error_that_names_the_field) {
   const std::vector<std::tuple<std::string_view, std::string, std::string>> bad = {
       {kRenderPath, "[]", "sampling_params: found nothing"},

@@ -26,6 +26,14 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, N>& nam
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// Of a call that samples nothing: an error object in its 200 is a broken answer, whatever status
+// that object names.
+base::Error error_in_good(const Value& body) {
+  base::Error error = reported_error(body);
+  error.upstream = nullptr;
+  return error;
+}
+
 }  // namespace
 
 Result<std::string> render_body(const Value& chat, std::string_view model) {
@@ -71,6 +79,7 @@ RenderSkew skew_of(const Value& rendered, const TokenRequest& request) {
 
 Result<std::vector<TokenId>> resolved_stops(const Value& rendered, const TokenRequest& request) {
   constexpr const char* kField = "sampling_params.stop_token_ids";
+  if (is_error_body(rendered)) return error_in_good(rendered);
   std::vector<TokenId> stops = stop_ids(request);
   const auto sampling = member_in(rendered, "sampling_params");
   const auto list = sampling ? member_in(*sampling, "stop_token_ids") : std::nullopt;
@@ -157,7 +166,7 @@ std::string derender_body(const TokenRequest& request, std::string_view chat, To
 }
 
 Result<message::Message> read_message(const Value& root) {
-  if (is_error_body(root)) return reported_error(root);
+  if (is_error_body(root)) return error_in_good(root);
   const auto choices = member_in(root, "choices");
   if (!choices || !choices->is_array() || choices->size() != 1)
     return malformed("choices", found(choices), "an array of one choice");
