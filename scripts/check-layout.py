@@ -6,7 +6,7 @@
 Rules
     arrows     an #include between directories of src/ follows the table in docs/design.md 3 (that table is read, not copied)
     asio       Asio and Beast stand in src/net only
-    seams      threads, clocks, sleeps, files, sockets, name lookup and random devices stand in the seams only (ALLOWED below)
+    seams      threads, clocks, sleeps, files, sockets, name lookup, random devices and printing stand in the seams only (ALLOWED below)
     wire       string literals with an engine's wire names stand in src/engine/<kind>, src/client and src/sim only
     words      words that TERMINOLOGY.md replaces (that table is read, not copied)
     readme     each directory of src/ has a README.md of at most a screen; each README.md begins with a title
@@ -54,6 +54,7 @@ SEAMS = {
     "network": (r"\bgetaddrinfo\b|\bgethostbyname|(?<!\w)::(?:socket|connect|accept4?|bind|listen)\(", "base::Network"),
     "random": (r"std::random_device\b|\bgetrandom\(|\bgetentropy\(|/dev/u?random|\bRAND_bytes\b|\barc4random|(?<!\w)s?rand\(",
                "base::Random"),
+    "terminal": (r"\bf?printf\(|\bfwrite\(|\bf?puts\(|std::(?:cout|cerr|clog)\b", "say(), announce() or print_line() of src/cli/command.h"),
 }
 # (seam, path pattern) -> why. One line for each place; a pattern with a `$` that matches no file is reported as stale.
 ALLOWED = {
@@ -63,6 +64,10 @@ ALLOWED = {
     ("thread", r"^src/net/asio_"): "the threads of the executors",
     ("clock", r"^src/net/asio_"): "the real clock",
     ("network", r"^src/net/asio_"): "resolve, connect, listen",
+    ("terminal", r"^src/cli/command\.cc$"): "the one place where text from outside loses its control characters",
+    ("terminal", r"^src/cli/demo_page\.cc$"): "colours of its own",
+    ("terminal", r"^src/base/sim/sim_executor\.cc$"): "last words before abort()",
+    ("terminal", r"_(test|bench)\.cc$|/testing/"): "tests tell their runner",
     ("thread", r"_(test|bench)\.cc$"): "tests of thread-safety",
     ("clock", r"_bench\.cc$"): "benchmarks measure",
     ("file", r"_(test|bench)\.cc$|/testing/"): "tests make and read files of their own",

@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <map>
 
 #include <CLI/CLI.hpp>
@@ -16,16 +15,17 @@ struct AuditOptions {
 };
 
 void print_proof(const exporting::TurnProof& proof, std::size_t number, std::size_t parent) {
+  const auto text = [](std::size_t n) { return std::to_string(n); };
+  const std::string turn = "  turn " + text(number);
+  const std::string sampled = "; " + text(proof.sampled) + " sampled";
   if (!proof.failure.empty()) {
-    std::printf("  turn %zu (%s) FAILED: %s\n", number, proof.turn.c_str(), proof.failure.c_str());
+    print_line(turn + " (" + proof.turn + ") FAILED: " + proof.failure);
   } else if (proof.parent.empty()) {
-    std::printf("  turn %zu: root, %zu prompt ids; %zu sampled\n", number, proof.added,
-                proof.sampled);
+    print_line(turn + ": root, " + text(proof.added) + " prompt ids" + sampled);
   } else {
-    std::printf(
-        "  turn %zu: its prompt begins with all %zu ids of turn %zu%s and adds %zu; %zu sampled\n",
-        number, proof.inherited, parent, proof.trimmed == 0 ? "" : " but its stop token",
-        proof.added, proof.sampled);
+    print_line(turn + ": its prompt begins with all " + text(proof.inherited) + " ids of turn " +
+               text(parent) + (proof.trimmed == 0 ? "" : " but its stop token") + " and adds " +
+               text(proof.added) + sampled);
   }
 }
 
@@ -34,7 +34,7 @@ Exit run(const AuditOptions& options) {
   std::size_t failed = 0;
   const auto audit = [&](const std::string& name,
                          const std::vector<exporting::RecordedTurn>& turns) {
-    std::printf("%s\n", name.c_str());
+    print_line(name);
     std::map<std::string, std::size_t> numbers;  // turns are told by their place in the file
     for (const auto& proof : exporting::prove_turns(turns, options.max_trim)) {
       const std::size_t number = numbers.size() + 1;
@@ -45,7 +45,7 @@ Exit run(const AuditOptions& options) {
     return Exit::kOk;
   };
   if (const Exit exit = for_each_record(options.records, audit); exit != Exit::kOk) return exit;
-  std::printf("%zu turns proved, %zu failed\n", proved, failed);
+  print_line(std::to_string(proved) + " turns proved, " + std::to_string(failed) + " failed");
   return failed == 0 ? Exit::kOk : Exit::kFailed;
 }
 

@@ -2,16 +2,43 @@
 
 #include <cstdio>
 
+#include "base/terminal.h"
+
 namespace verbatim::cli {
 
+namespace {
+
+void print(std::FILE* to, std::string_view name, std::string_view line) {
+  const std::string text = std::string(name) + base::for_terminal(line) + "\n";
+  std::fwrite(text.data(), 1, text.size(), to);
+}
+
+}  // namespace
+
+void say(std::string_view what) {
+  print(stderr, "verbatim: ", what);
+}
+
+void announce(std::string_view what) {
+  print(stdout, "verbatim: ", what);
+  std::fflush(stdout);
+}
+
+void print_line(std::string_view line) {
+  print(stdout, "", line);
+}
+
+void print_data(std::string_view bytes) {
+  std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+}
+
 Exit fail(const base::Error& error, Exit exit) {
-  const std::string field = error.field.empty() ? "" : error.field + ": ";
-  std::fprintf(stderr, "verbatim: %s%s\n", field.c_str(), error.message.c_str());
+  say((error.field.empty() ? "" : error.field + ": ") + error.message);
   return exit;
 }
 
 Exit usage(const std::string& what) {
-  std::fprintf(stderr, "verbatim: %s\n", what.c_str());
+  say(what);
   return Exit::kUsage;
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/stream.h"
@@ -24,7 +25,18 @@ enum class Exit : int {
 using Run = std::function<Exit()>;
 using AddCommand = Run (*)(CLI::App& program);
 
-// Says an error on stderr: "verbatim: <what>".
+// All that commands tell people goes through these: what comes from outside is printed with its
+// control characters escaped (base::for_terminal). A line on stderr: "verbatim: <what>".
+void say(std::string_view what);
+// The same on stdout, at once: that a server listens, for whoever started it.
+void announce(std::string_view what);
+// A line on stdout as it is, without the name of the program.
+void print_line(std::string_view line);
+
+// Bytes that were asked for, on stdout, as they are.
+void print_data(std::string_view bytes);
+
+// Says an error.
 Exit fail(const base::Error& error, Exit exit = Exit::kFailed);
 Exit usage(const std::string& what);
 

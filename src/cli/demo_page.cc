@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/terminal.h"
+
 namespace verbatim::cli {
 namespace {
 
@@ -57,17 +59,7 @@ std::size_t columns_of(std::string_view text) {
 }
 
 std::string Page::quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char byte : text) {
-    if (byte == '\n') {
-      out += "\\n";
-    } else if (static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f) {
-      out += "?";
-    } else {
-      out += byte;
-    }
-  }
-  return out + '"';
+  return '"' + base::for_terminal(text) + '"';
 }
 
 void Page::heading(std::string_view number, std::string_view title) {

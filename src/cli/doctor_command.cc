@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -9,8 +11,10 @@
 namespace verbatim::cli {
 namespace {
 
-void print(const char* what, const std::string& value) {
-  std::printf("%-10s %s\n", what, value.c_str());
+void print(std::string what, const std::string& value) {
+  constexpr std::size_t kWidth = 10;
+  what.resize(std::max(what.size(), kWidth), ' ');
+  print_line(what + " " + value);
 }
 
 std::string first_of(const engine::Kind& kind) {
@@ -29,6 +33,16 @@ void print_mode(const engine::Choice& asked, const engine::Choice& choice) {
                     " on");
 }
 
+void print_release(const engine::Inspected& found) {
+  const std::string& release = found.identity.release;
+  const auto* kind = engine::find_kind(found.choice.kind);
+  if (release.empty() || kind == nullptr) return;
+  const bool recorded = engine::is_recorded(*kind, release);
+  print("release", release + (recorded ? " (as recorded from a running server)"
+                                       : " (unverified: no server of this release was recorded; it "
+                                         "is driven by what its source says)"));
+}
+
 void print_models(const engine::Identity& identity) {
   for (const auto& model : identity.models) {
     print("model",
@@ -38,38 +52,53 @@ void print_models(const engine::Identity& identity) {
   }
 }
 
-Exit run(const EngineOptions& options) {
-  auto all = options.choices("");
-  if (!all.ok()) return usage(all.error().message);
-  if (all->size() > 1)
-    return usage("--engine: one at a time, found " + std::to_string(all->size()));
-  const auto* asked = &all->front();
-  print("engine", net::host_field(asked->url.endpoint) + asked->url.base_path);
-  auto found = inspect_engine(*asked);
+Exit tell_ids(const engine::Inspected& found) {
+  if (engine::find_kind(found.choice.kind)->path() == engine::Path::kMessages) {
+    print("ids", "not sent: it is driven by messages, and tokens can't be exact");
+    return Exit::kOk;
+  }
+  if (!found.ids.ok()) {
+    print("ids", "not shown to be read");
+    const bool never = found.ids.error().kind == base::ErrorKind::kUnsupported;
+    return fail(found.ids.error(), never ? Exit::kUsage : Exit::kFailed);
+  }
+  print("ids", "read as they are sent");
+  return Exit::kOk;
+}
+
+Exit tell(const engine::Choice& asked, const base::Result<engine::Inspected>& found) {
+  print("engine", address_of(asked));
   if (!found.ok()) {
     return fail(found.error(),
                 found.error().kind == base::ErrorKind::kUnsupported ? Exit::kUsage : Exit::kFailed);
   }
-  if (!found->reached) {
+  if (!found->reached.ok()) {
     return fail(base::error(base::ErrorKind::kUnavailable,
-                            "nothing answers at " + net::host_field(asked->url.endpoint) +
+                            "nothing answers at " + net::host_field(asked.url.endpoint) +
                                 ": is the server up, and does it listen on that address?"));
   }
   for (const auto& line : found->identity.evidence) print("found", line);
-  if (!found->identity.release.empty()) print("release", found->identity.release);
+  print_release(*found);
   print_models(found->identity);
-  print_mode(*asked, found->choice);
-  if (engine::find_kind(found->choice.kind)->path() == engine::Path::kMessages) {
-    print("ids", "not sent: it is driven by messages, and tokens can't be exact");
-    return Exit::kOk;
+  print_mode(asked, found->choice);
+  return tell_ids(*found);
+}
+
+// Of several, the worst counts.
+Exit run(const EngineOptions& options) {
+  auto asked = options.choices("");
+  if (!asked.ok()) return usage(asked.error().message);
+  const auto found = inspect_engines(*asked);
+  std::vector<const engine::Inspected*> replicas;
+  Exit worst = Exit::kOk;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (i > 0) print_line("");
+    worst = std::max(worst, tell((*asked)[i], found[i]));
+    std::fflush(stdout);  // what is said on stderr comes behind it
+    if (found[i].ok()) replicas.push_back(&*found[i]);
   }
-  if (!found->ids.ok()) {
-    print("ids", "not shown to be read");
-    const bool never = found->ids.error().kind == base::ErrorKind::kUnsupported;
-    return fail(found->ids.error(), never ? Exit::kUsage : Exit::kFailed);
-  }
-  print("ids", "read as they are sent");
-  return Exit::kOk;
+  if (auto status = of_one_kind(replicas); !status.ok()) return fail(status.error(), Exit::kUsage);
+  return worst;
 }
 
 }  // namespace
@@ -82,6 +111,7 @@ Run add_doctor(CLI::App& program) {
   command->footer(
       "Samples one token where a GET does not show that ids are read.\n"
       "Example: verbatim doctor --engine http://127.0.0.1:8000\n"
+      "--engine several times: of the replicas of one engine, all asked at once.\n"
       "Exit: 0 it can be driven; 1 it does not answer; 2 it can not be driven so, "
       "stderr says the remedy");
   return [options] { return run(*options); };

@@ -96,36 +96,42 @@ Result<std::vector<net::Url>> read_addresses(const std::vector<std::string>& add
   return urls;
 }
 
-bool plain_from_kind(const Inspected& inspected) {
-  const auto& kinds = inspected.identity.kinds;
-  const auto* kind = engine::find_kind(inspected.choice.kind);
-  const auto* mode = kind == nullptr ? nullptr : engine::find_mode(*kind, inspected.choice.mode);
-  return mode != nullptr && mode->ids_are_plain &&
-         std::find(kinds.begin(), kinds.end(), kind->name) != kinds.end();
-}
+// Asks each, at the same time, and lets go of the engines: they belong to this loop.
+class Inspection {
+ public:
+  explicit Inspection(const std::vector<engine::Choice>& choices)
+      : choices_(choices), results_(choices.size()), left_(choices.size()) {}
 
-Task<Status> ask_for_ids(base::Runtime& runtime, const engine::Choice& choice) {
-  auto engine = engine::make_engine(runtime, choice);
-  if (!engine.ok()) co_return std::move(engine).error();
-  auto status = co_await engine::honours_ids(**engine, runtime, runtime.clock().now() + kAskTime);
-  co_await (*engine)->stop();
-  co_return std::move(status);
-}
+  std::vector<Result<engine::Inspected>> run() {
+    for (std::size_t i = 0; i < choices_.size(); ++i)
+      loop_.post([this, i] { base::spawn(ask(i)); });
+    loop_.run();
+    std::vector<Result<engine::Inspected>> all;
+    for (auto& result : results_) all.push_back(std::move(*result));
+    return all;
+  }
 
-Task<Result<Inspected>> inspect(base::Runtime& runtime, const engine::Choice& choice) {
-  Inspected inspected;
-  inspected.choice = choice;
-  auto identity = co_await engine::identify(runtime, choice, runtime.clock().now() + kAskTime);
-  if (!identity.ok()) co_return inspected;
-  inspected.reached = true;
-  inspected.identity = std::move(*identity);
-  auto settled = engine::settle(choice, inspected.identity);
-  if (!settled.ok()) co_return std::move(settled).error();
-  inspected.choice = std::move(*settled);
-  if (plain_from_kind(inspected)) co_return inspected;
-  inspected.ids = co_await ask_for_ids(runtime, inspected.choice);
-  co_return inspected;
-}
+ private:
+  Task<void> ask(std::size_t at) {
+    auto found = co_await engine::inspect(runtime_, choices_[at], loop_.clock().now() + kAskTime);
+    if (found.ok() && found->engine != nullptr) {
+      co_await found->engine->stop();
+      found->engine.reset();
+    }
+    results_[at].emplace(std::move(found));
+    if (--left_ == 0) loop_.stop();
+  }
+
+  const std::vector<engine::Choice>& choices_;
+  net::AsioLoop loop_;
+  std::unique_ptr<base::Network> network_ = net::asio_network(loop_);
+  std::unique_ptr<base::Random> random_ = base::system_random();
+  std::unique_ptr<base::Files> files_ = base::system_files();
+  std::unique_ptr<base::Worker> worker_ = base::thread_worker("inspect");
+  base::Runtime runtime_{loop_, *network_, *random_, *files_, *worker_};
+  std::vector<std::optional<Result<engine::Inspected>>> results_;
+  std::size_t left_;
+};
 
 }  // namespace
 
@@ -200,23 +206,26 @@ Result<std::vector<engine::Choice>> EngineOptions::choices(const std::string& li
   return choices;
 }
 
-Result<Inspected> inspect_engine(const engine::Choice& choice) {
-  net::AsioLoop loop;
-  const auto network = net::asio_network(loop);
-  const auto random = base::system_random();
-  const auto files = base::system_files();
-  const auto worker = base::thread_worker("inspect");
-  base::Runtime runtime{loop, *network, *random, *files, *worker};
-  std::optional<Result<Inspected>> result;
-  loop.post([&] {
-    base::spawn([](base::Runtime& on, const engine::Choice& what, net::AsioLoop& running,
-                   auto& into) -> Task<void> {
-      into.emplace(co_await inspect(on, what));
-      running.stop();
-    }(runtime, choice, loop, result));
-  });
-  loop.run();
-  return std::move(*result);
+std::vector<Result<engine::Inspected>> inspect_engines(const std::vector<engine::Choice>& choices) {
+  return Inspection(choices).run();
+}
+
+std::string address_of(const engine::Choice& choice) {
+  return net::host_field(choice.url.endpoint) + choice.url.base_path;
+}
+
+Status of_one_kind(const std::vector<const engine::Inspected*>& replicas) {
+  const engine::Inspected* known = nullptr;
+  for (const auto* each : replicas) {
+    if (!each->reached.ok()) continue;
+    if (known == nullptr) known = each;
+    if (each->choice.kind == known->choice.kind) continue;
+    return base::error(base::ErrorKind::kUnsupported,
+                       "replicas must be of one kind: " + net::url_text(known->choice.url) +
+                           " is " + known->choice.kind + ", " + net::url_text(each->choice.url) +
+                           " is " + each->choice.kind);
+  }
+  return {};
 }
 
 }  // namespace verbatim::cli

@@ -34,17 +34,15 @@ struct EngineOptions {
 // The environment, as far as choices() reads it.
 std::string environment(std::string_view variable);
 
-// What came out of asking an engine before the first turn.
-struct Inspected {
-  engine::Choice choice;
-  engine::Identity identity;
-  bool reached = false;  // it answered
-  base::Status ids;      // whether it reads them; success where nobody needed to ask
-};
+// Asks engines what they are, and whether they read ids, all at the same time on an event loop that
+// ends with it: the engines in the answers are gone.
+std::vector<base::Result<engine::Inspected>> inspect_engines(
+    const std::vector<engine::Choice>& choices);
 
-// Asks the engine what it is, and whether it reads ids where that is not plain from what it is, on
-// an event loop of its own. An engine that does not answer is left for later (`reached` is false).
-// Errors are kUnsupported: another engine, an old one, or one of no known kind.
-base::Result<Inspected> inspect_engine(const engine::Choice& choice);
+// "host:port/path", for messages.
+std::string address_of(const engine::Choice& choice);
+
+// Whether those that were reached can be the replicas of one engine.
+base::Status of_one_kind(const std::vector<const engine::Inspected*>& replicas);
 
 }  // namespace verbatim::cli

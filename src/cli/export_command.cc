@@ -1,4 +1,3 @@
-#include <cstdio>
 
 #include <CLI/CLI.hpp>
 
@@ -14,7 +13,7 @@ Exit run(const RecordOptions& options) {
       options, [](const std::string& name, const std::vector<exporting::RecordedTurn>& turns) {
         const auto samples = exporting::leaf_samples(turns);
         if (!samples) return fail(base::Error(samples.error()).within(name));
-        for (const auto& sample : *samples) std::puts(exporting::sample_line(sample).c_str());
+        for (const auto& sample : *samples) print_data(exporting::sample_line(sample) + "\n");
         return Exit::kOk;
       });
 }

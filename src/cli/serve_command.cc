@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -63,14 +62,14 @@ Task<void> learn(Part& part, const std::string& engine, gateway::Model& model, T
     const auto probe = co_await part.instance->learn(part.runtime.clock().now() + kProbeTimeout);
     if (probe) {
       if (talk == Talk::kQuiet) co_return;
-      std::fprintf(stderr, "verbatim: engine %s answers%s%s, context %llu tokens\n", engine.c_str(),
-                   probe->engine_version.empty() ? "" : ", version ", probe->engine_version.c_str(),
-                   static_cast<unsigned long long>(model.max_model_len.load()));
+      const std::string& version = probe->engine_version;
+      say("engine " + engine + " answers" + (version.empty() ? "" : ", version " + version) +
+          ", context " + std::to_string(model.max_model_len.load()) + " tokens");
       co_return;
     }
     if (!told)
-      std::fprintf(stderr, "verbatim: engine %s does not answer yet (%s); trying again\n",
-                   engine.c_str(), probe.error().message.c_str());
+      say("engine " + engine + " does not answer yet (" + probe.error().message +
+          "); trying again");
     told = true;
     base::Pause pause(part.runtime.executor, kProbeAgain, part.stop_learning);
     (void)co_await pause;
@@ -96,7 +95,7 @@ class Notices {
   void tell(const std::string& line) {
     const std::lock_guard lock(mutex_);
     if (line == last_) return;
-    std::fprintf(stderr, "verbatim: %s\n", line.c_str());
+    say(line);
     last_ = line;
   }
 
@@ -109,7 +108,7 @@ std::string names_of(const std::vector<Chosen>& engines) {
   std::string names;
   for (const auto& each : engines) {
     names.append(names.empty() ? "" : ", ");
-    names.append(net::host_field(each.choice.url.endpoint) + each.choice.url.base_path);
+    names.append(address_of(each.choice));
   }
   return names;
 }
@@ -130,10 +129,8 @@ class Serving {
     if (!options_.record_dir.empty()) {
       recorder_ = std::make_unique<gateway::Recorder>(*files_, *worker_, options_.record_dir,
                                                       model_->checkpoint);
-      recorder_->on_failure([](const base::Error& error) {
-        std::fprintf(stderr, "verbatim: a record line was not written: %s\n",
-                     error.message.c_str());
-      });
+      recorder_->on_failure(
+          [](const base::Error& error) { say("a record line was not written: " + error.message); });
       if (auto status = recorder_->open(); !status.ok()) return status;
     }
     const std::string key = base::new_hex_id(*parts_[0]->random);
@@ -152,10 +149,9 @@ class Serving {
       if (!bound) return cannot_listen(bound.error());
       port = *bound;
     }
-    std::printf("verbatim: serving %s on http://%s:%u (engine %s, %s, %zu threads)\n",
-                model_->name.c_str(), options_.host.c_str(), port, engine_name_.c_str(),
-                chosen_.front().choice.kind.c_str(), parts_.size());
-    std::fflush(stdout);
+    announce("serving " + model_->name + " on http://" + options_.host + ":" +
+             std::to_string(port) + " (engine " + engine_name_ + ", " +
+             chosen_.front().choice.kind + ", " + std::to_string(parts_.size()) + " threads)");
     return {};
   }
 
@@ -202,8 +198,7 @@ class Serving {
 
   void stop() {
     if (std::exchange(stopping_, true)) return;
-    std::fprintf(stderr, "verbatim: shutting down: running turns may end within %d s\n",
-                 kDrainSeconds);
+    say("shutting down: running turns may end within " + std::to_string(kDrainSeconds) + " s");
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       loops_[i].post([this, i] {
         parts_[i]->stop_learning.fire("shutting down");
@@ -227,38 +222,28 @@ class Serving {
   std::unique_ptr<gateway::Recorder> recorder_;
 };
 
-base::Result<Chosen> choose_engine(const engine::Choice& asked) {
-  auto inspected = inspect_engine(asked);
-  if (!inspected.ok()) return std::move(inspected).error();
-  if (!inspected->ids.ok()) {
-    if (inspected->ids.error().kind == base::ErrorKind::kUnsupported) return inspected->ids.error();
-    std::fprintf(stderr, "verbatim: it is not certain yet that the engine reads token ids: %s\n",
-                 inspected->ids.error().message.c_str());
-  }
-  return Chosen{std::move(inspected->choice), inspected->reached};
-}
-
 // Replicas are of one kind and mode: what one shows of itself holds for those that can't be asked
 // yet.
 base::Result<std::vector<Chosen>> choose_engines(const std::vector<engine::Choice>& asked) {
+  auto answers = inspect_engines(asked);
+  std::vector<const engine::Inspected*> found;
+  for (auto& answer : answers) {
+    if (!answer.ok()) return std::move(answer).error();
+    if (const auto& ids = answer->ids; !ids.ok()) {
+      if (ids.error().kind == base::ErrorKind::kUnsupported) return ids.error();
+      say("it is not certain yet that the engine reads token ids: " + ids.error().message);
+    }
+    found.push_back(&*answer);
+  }
+  if (auto status = of_one_kind(found); !status.ok()) return status.error();
+  std::string known;
+  for (const auto* each : found) {
+    if (each->reached.ok()) known = each->choice.kind;
+  }
   std::vector<Chosen> engines;
-  const Chosen* known = nullptr;
-  for (const auto& choice : asked) {
-    auto chosen = choose_engine(choice);
-    if (!chosen.ok()) return std::move(chosen).error();
-    engines.push_back(std::move(*chosen));
-  }
-  for (const auto& each : engines) {
-    if (!each.reached) continue;
-    if (known == nullptr) known = &each;
-    if (each.choice.kind == known->choice.kind) continue;
-    return base::error(base::ErrorKind::kUnsupported,
-                       "replicas must be of one kind: " + net::url_text(known->choice.url) +
-                           " is " + known->choice.kind + ", " + net::url_text(each.choice.url) +
-                           " is " + each.choice.kind);
-  }
-  for (auto& each : engines) {
-    if (known != nullptr && !each.reached) each.choice.kind = known->choice.kind;
+  for (const auto* each : found) {
+    engines.push_back({each->choice, each->reached.ok()});
+    if (!known.empty()) engines.back().choice.kind = known;
   }
   return engines;
 }
@@ -289,8 +274,8 @@ Exit run(const ServeOptions& options) {
   const auto files = base::system_files();
   auto model = load_model(*files, options.model);
   if (!model) return fail(model.error(), Exit::kUsage);
-  std::fprintf(stderr, "verbatim: model family %s; %s\n", (*model)->renderer->family().name.c_str(),
-               (*model)->renderer->describe_classes().c_str());
+  say("model family " + (*model)->renderer->family().name + "; " +
+      (*model)->renderer->describe_classes());
   for (auto& choice : *asked) {
     choice.vocab_size = (*model)->vocab_size;
     choice.model = (*model)->name;

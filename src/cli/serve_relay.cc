@@ -1,6 +1,5 @@
 #include "cli/serve_relay.h"
 
-#include <cstdio>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -57,10 +56,9 @@ class Relaying {
       if (!bound) return cannot_listen(bound.error());
       port = *bound;
     }
-    std::printf("verbatim: relaying on http://%s:%u (engine %s%s, openai, %zu threads)\n",
-                options_.host.c_str(), port, net::host_field(engine_.url.endpoint).c_str(),
-                engine_.url.base_path.c_str(), parts_.size());
-    std::fflush(stdout);
+    announce("relaying on http://" + options_.host + ":" + std::to_string(port) + " (engine " +
+             net::host_field(engine_.url.endpoint) + engine_.url.base_path + ", openai, " +
+             std::to_string(parts_.size()) + " threads)");
     return {};
   }
 
@@ -72,8 +70,7 @@ class Relaying {
  private:
   void stop() {
     if (std::exchange(stopping_, true)) return;
-    std::fprintf(stderr, "verbatim: shutting down: running answers may end within %d s\n",
-                 kDrainSeconds);
+    say("shutting down: running answers may end within " + std::to_string(kDrainSeconds) + " s");
     for (std::size_t i = 0; i < loops_.size(); ++i)
       loops_[i].post([this, i] { base::spawn(shut_down(*parts_[i], loops_[i])); });
   }
@@ -95,9 +92,9 @@ std::string needs_tokenizer(const std::string& kind) {
 
 // What an engine of kind "auto" turns out to be, without a tokenizer at hand.
 base::Result<engine::Choice> find_out(const engine::Choice& asked) {
-  auto found = inspect_engine(asked);
+  auto found = std::move(inspect_engines({asked}).front());
   if (!found.ok()) return std::move(found).error();
-  if (!found->reached) {
+  if (!found->reached.ok()) {
     return base::invalid("--tokenizer",
                          "--tokenizer: missing, and the engine does not answer yet: name the "
                          "folder with the model's tokenizer.json, or say --engine-kind openai to "
@@ -105,11 +102,10 @@ base::Result<engine::Choice> find_out(const engine::Choice& asked) {
   }
   if (!relays(found->choice))
     return base::invalid("--tokenizer", needs_tokenizer(found->choice.kind));
-  std::fprintf(stderr,
-               "verbatim: nothing shows this engine to be one that is driven by token ids, so "
-               "messages are relayed to it: tokens can't be exact on this path, and nothing is "
-               "recorded. For exact tokens give --tokenizer and --engine-kind, of %s\n",
-               engine::kinds_by_ids().c_str());
+  say("nothing shows this engine to be one that is driven by token ids, so messages are relayed to "
+      "it: tokens can't be exact on this path, and nothing is recorded. For exact tokens give "
+      "--tokenizer and --engine-kind, of " +
+      engine::kinds_by_ids());
   return std::move(found->choice);
 }
 

@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -128,7 +127,7 @@ Exit run(const SimCommandOptions& options) {
     sim->on_planned = [&log](const sim::GenerateCall& call, const sim::Completion& done,
                              std::optional<sim::Fault> fault) {
       if (auto status = log->append(log_line(call, done, fault)); !status.ok())
-        std::fprintf(stderr, "verbatim: --log: %s\n", status.error().message.c_str());
+        say("--log: " + status.error().message);
     };
   }
   net::AsioLoop loop;
@@ -139,9 +138,8 @@ Exit run(const SimCommandOptions& options) {
   sim::SimEngine engine(runtime, std::move(*sim));
   const auto port = engine.start(options.host, options.port);
   if (!port) return fail(cannot_listen(port.error()));
-  std::printf("verbatim: simulated %s on http://%s:%u\n", options.face.c_str(),
-              options.host.c_str(), *port);
-  std::fflush(stdout);
+  announce("simulated " + options.face + " on http://" + options.host + ":" +
+           std::to_string(*port));
   bool stopping = false;
   loop.on_terminate([&](int) {
     if (!std::exchange(stopping, true)) base::spawn(shut_down(engine, loop));

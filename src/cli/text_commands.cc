@@ -1,7 +1,6 @@
 // encode, decode, render, parse: one text in, one text out.
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <iostream>
 #include <iterator>
 
@@ -33,7 +32,7 @@ void print_ids(const base::TokenIds& ids) {
   w.begin_array();
   for (const auto id : ids) w.unsigned_integer(id);
   w.end_array();
-  std::puts(w.text().c_str());
+  print_data(w.text() + "\n");
 }
 
 // Token ids out of "[1, 2]", "1,2" or "1 2".
@@ -89,12 +88,12 @@ Exit decode(const TextOptions& options) {
   if (!ids) return fail(ids.error());
   const auto unknown = std::count_if(
       ids->begin(), ids->end(), [&](base::TokenId id) { return id >= (*tokenizer)->vocab_size(); });
-  if (unknown != 0)
-    std::fprintf(stderr,
-                 "verbatim: ids that are not in the vocabulary of %zu, shown as U+FFFD: %td\n",
-                 static_cast<std::size_t>((*tokenizer)->vocab_size()), unknown);
+  if (unknown != 0) {
+    say("ids that are not in the vocabulary of " + std::to_string((*tokenizer)->vocab_size()) +
+        ", shown as U+FFFD: " + std::to_string(unknown));
+  }
   const std::string decoded = (*tokenizer)->decode(*ids);
-  std::fwrite(decoded.data(), 1, decoded.size(), stdout);
+  print_data(decoded);
   return Exit::kOk;
 }
 
@@ -119,7 +118,7 @@ Exit render(const TextOptions& options) {
   if (options.format == "text") {
     const auto text = renderer.text(request->messages, inputs);
     if (!text) return fail(text.error());
-    std::fwrite(text->bytes.data(), 1, text->bytes.size(), stdout);
+    print_data(text->bytes);
     return Exit::kOk;
   }
   const auto rendered = renderer.full(request->messages, inputs);
@@ -130,7 +129,7 @@ Exit render(const TextOptions& options) {
   }
   json::Writer w;
   gateway::write_spans(w, rendered->spans);
-  std::puts(w.text().c_str());
+  print_data(w.text() + "\n");
   return Exit::kOk;
 }
 
@@ -169,7 +168,7 @@ Exit parse(const ParseOptions& options) {
   if (!options.chunks.empty()) request.chunks = chunks;
   const auto answer = chat::parsers::parse_command(request);
   if (!answer) return fail(answer.error());
-  std::puts(answer->c_str());
+  print_data(*answer + "\n");
   return Exit::kOk;
 }
 

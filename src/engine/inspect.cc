@@ -97,6 +97,18 @@ Status check_release(const Choice& choice, const Identity& identity) {
                                ", found " + identity.release + ": " + remedy);
 }
 
+const Mode* mode_named(std::string_view kind_name, std::string_view mode_name) {
+  const Kind* kind = find_kind(kind_name);
+  return kind == nullptr ? nullptr : find_mode(*kind, mode_name);
+}
+
+// No token has to be sampled to see that ids are read.
+bool ids_are_plain(const Choice& choice, const Identity& identity) {
+  const Mode* mode = mode_named(choice.kind, choice.mode);
+  return mode != nullptr && mode->ids_are_plain && !mode->switched &&
+         is_known(identity, choice.kind);
+}
+
 }  // namespace
 
 Task<Result<Identity>> identify(base::Runtime& runtime, const Choice& choice,
@@ -161,7 +173,9 @@ Task<Status> honours_ids(Engine& engine, base::Runtime& runtime, base::MonoTime 
   if (probe->models.empty())
     co_return base::error(ErrorKind::kUnavailable, how + "the server lists no model yet");
   auto end = co_await prove_one(engine, runtime, deadline, probe->models[0].id);
-  if (end.ok() && end->prompt_is_proved) co_return Status();
+  const Mode* mode = mode_named(engine.kind(), engine.mode());
+  const bool plain = mode != nullptr && mode->ids_are_plain;
+  if (end.ok() && (end->prompt_is_proved || plain)) co_return Status();
   if (end.ok()) {
     co_return base::error(ErrorKind::kEngine,
                           how +
@@ -179,6 +193,28 @@ Task<Status> honours_ids(Engine& engine, base::Runtime& runtime, base::MonoTime 
     error.message = how + "the server does not answer to the ids it was sent: " + error.message;
   }
   co_return error;
+}
+
+Task<Result<Inspected>> inspect(base::Runtime& runtime, const Choice& choice,
+                                base::MonoTime deadline) {
+  Inspected found;
+  found.choice = choice;
+  auto identity = co_await identify(runtime, choice, deadline);
+  if (!identity.ok()) {
+    found.reached = std::move(identity).error();
+    co_return std::move(found);
+  }
+  found.identity = std::move(*identity);
+  auto settled = settle(choice, found.identity);
+  if (!settled.ok()) co_return std::move(settled).error();
+  found.choice = std::move(*settled);
+  if (by_messages(found.choice.kind)) co_return std::move(found);
+  auto engine = make_engine(runtime, found.choice);
+  if (!engine.ok()) co_return std::move(engine).error();
+  found.engine = std::move(*engine);
+  if (!ids_are_plain(found.choice, found.identity))
+    found.ids = co_await honours_ids(*found.engine, runtime, deadline);
+  co_return std::move(found);
 }
 
 }  // namespace verbatim::engine

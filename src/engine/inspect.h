@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,5 +34,19 @@ base::Result<Choice> settle(Choice choice, const Identity& identity);
 // not, or it lacks the route. Any other error leaves it open.
 base::Task<base::Status> honours_ids(Engine& engine, base::Runtime& runtime,
                                      base::MonoTime deadline);
+
+// What came out of asking a server before the first turn.
+struct Inspected {
+  Choice choice;         // settled, where it was reached
+  base::Status reached;  // why nothing answered
+  Identity identity;
+  std::unique_ptr<Engine> engine;  // reached, of a kind that is driven by ids; to be stop()ped
+  base::Status ids;  // whether it reads them; success where that is plain from what it is
+};
+
+// All the steps above: what every command and LateEngine does with a server it does not know.
+// Errors (kUnsupported): another engine than was said, an old one, or one of no known kind.
+base::Task<base::Result<Inspected>> inspect(base::Runtime& runtime, const Choice& choice,
+                                            base::MonoTime deadline);
 
 }  // namespace verbatim::engine

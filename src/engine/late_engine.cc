@@ -39,19 +39,20 @@ Task<Result<std::unique_ptr<TokenStream>>> LateEngine::generate(TokenRequest req
 }
 
 Task<Status> LateEngine::find(MonoTime deadline) {
-  auto identity = co_await identify(runtime_, choice_, deadline);
-  if (!identity.ok()) co_return std::move(identity).error();
-  auto settled = settle(choice_, *identity);
-  if (!settled.ok()) co_return std::move(settled).error();
-  auto engine = make_engine(runtime_, *settled);
-  if (!engine.ok()) co_return std::move(engine).error();
-  auto ids = co_await honours_ids(**engine, runtime_, deadline);
+  auto inspected = co_await inspect(runtime_, choice_, deadline);
+  if (!inspected.ok()) co_return std::move(inspected).error();
+  if (!inspected->reached.ok()) co_return inspected->reached;
+  if (inspected->engine == nullptr) {
+    auto none = make_engine(runtime_, inspected->choice);  // says why
+    co_return std::move(none).error();
+  }
+  const Status& ids = inspected->ids;
   // Another call may have been faster.
   if (found_ || (!ids.ok() && ids.error().kind == ErrorKind::kUnsupported)) {
-    co_await (*engine)->stop();
-    co_return found_ ? Status() : std::move(ids);
+    co_await inspected->engine->stop();
+    co_return found_ ? Status() : ids;
   }
-  found_ = std::move(*engine);
+  found_ = std::move(inspected->engine);
   co_return Status();
 }
 

@@ -10,7 +10,7 @@
 namespace verbatim::engine {
 
 // An engine that did not answer yet when it was chosen. The first probe() or ready() that reaches
-// it finds out what it is (see identify, settle, honours_ids) and makes the engine that is driven
+// it finds out what it is (see inspect) and makes the engine that is driven
 // from then on; until then generate() fails with kUnavailable. An engine that can't be driven as
 // chosen is never driven: each probe() tells why. Life: see Engine.
 class LateEngine final : public Engine {

@@ -101,6 +101,7 @@ def test_asio_outside_net_is_found():
     "std::filesystem::remove(p);", "void* p = ::mmap(nullptr, n, 1, 2, fd, 0);",
     "getaddrinfo(host, port, &hints, &out);", "int s = ::socket(AF_INET, SOCK_STREAM, 0);",
     "std::random_device device;", "getrandom(buffer, 8, 0);", 'read("/dev/urandom");', "RAND_bytes(buffer, 8);", "int x = rand();",
+    'std::printf("%s", text);', 'fprintf(stderr, "x");', "std::puts(text);", "fwrite(a, 1, n, stdout);", "std::cerr << text;",
 ])
 def test_each_thing_behind_a_seam_is_found_elsewhere(line):
     found = layout.check_seams({**ALLOWED_PLACES, "src/chat/a.cc": f"// {line}\n{line}\n"})
@@ -110,7 +111,7 @@ def test_each_thing_behind_a_seam_is_found_elsewhere(line):
 @pytest.mark.parametrize("line", [
     "auto t = executor.clock().now();", "MonoTime now() const;", "co_await base::sleep_for(executor, 1s);",
     "auto f = files.open_append(path);", "cache.open(path);", "Status open(char c);", "if (!open(c)) return;", "stream.connect(to);", "operand(x);", "Task<> run_thread(int);",
-    "const auto runtime = elapsed_time(NULL_TOKEN);",
+    "const auto runtime = elapsed_time(NULL_TOKEN);", 'std::snprintf(buffer, 8, "%d", n);', 'say("it failed");', "co_await output(text);",
 ])
 def test_the_seams_themselves_may_be_used_anywhere(line):
     assert layout.check_seams({**ALLOWED_PLACES, "src/chat/a.cc": line + "\n"}) == []
