@@ -8,7 +8,7 @@ SIMULATE_ARGS ?=
 BIN := build/release/verbatim
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps test-deps build demo test test-vllm test-fast lint format sanitize asan-ubsan tsan fuzz simulate bench clean
+.PHONY: help install-deps test-deps build demo test test-vllm test-fast lint format sanitize asan-ubsan tsan fuzz simulate bench mutate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,10 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (60)
 
 simulate: build ## whole gateway on simulated time, network and disk, by seeds
 	build/release/tests/simulate $(SIMULATE_ARGS)
+
+mutate: ## each rule that answers are proved by, taken out: do the tests notice? Needs an hour
+	@scripts/install-deps.sh build
+	@scripts/mutate.py --jobs $(JOBS)
 
 bench: ## the benchmarks, and the comparisons with peers
 	@scripts/install-deps.sh build bench

@@ -1,0 +1,81 @@
+"""The rules that `make mutate` takes out still stand in the source, and every rule of the table of proofs is among them."""
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import mutate  # noqa: E402
+
+MUTATIONS = mutate.load()
+# Names of faults, from the enum and its list of names, which are in the same order.
+ENUM = re.findall(r"^\s+(k\w+),", (ROOT / "src/sim/faults.h").read_text().split("enum class Fault")[1].split("};")[0], re.M)
+NAMES = re.findall(r'"(\w+)"', (ROOT / "src/sim/faults.cc").read_text().split("kNames = {")[1].split("};")[0])
+FAULTS = dict(zip(ENUM, NAMES))
+ROW = re.compile(r"(malformed_at|refused|good|no_such)\(Fault::(k\w+)")
+# Which lists of rows a kind's modes read, most special first: src/engine/<kind>/testing/proofs.cc.
+LISTS = {
+    "sglang/generate": ["sglang:kProofs", "all:kOfAll"],
+    "sglang/chat": ["sglang:kChat", "sglang:kProofs", "all:kOfAll"],
+    "vllm/generate": ["vllm:kProofs", "all:kOfAll"],
+    "vllm/completions": ["vllm:kCompletions", "vllm:kProofs", "all:kOfAll"],
+    "vllm/derender": ["vllm:kDerender", "vllm:kProofs", "all:kOfAll"],
+    "dynamo/chat": ["dynamo:kProofs", "all:kOfAll"],
+    "dynamo/generate": ["dynamo:kGenerate", "dynamo:kProofs", "all:kOfAll"],
+}
+# Without a rule that could be taken out: the bytes that would be read are not there; or two rules refuse it, and either is enough.
+WITHOUT_RULE = {"closed"}
+HELD_TWICE = {"dynamo/generate": {"abort", "null_finish"}}
+
+
+def rows(place: str) -> dict[str, str]:
+    """Fault -> verdict, of one list."""
+    kind, name = place.split(":")
+    path = ROOT / ("src/engine/testing/proofs.cc" if kind == "all" else f"src/engine/{kind}/testing/proofs.cc")
+    text = path.read_text().split(f"std::array {name} = {{")[1].split("};")[0]
+    return {FAULTS[fault]: verdict for verdict, fault in ROW.findall(text)}
+
+
+def refused(way: str) -> set[str]:
+    """The faults that a client of this kind and mode is told of."""
+    verdicts: dict[str, str] = {}
+    for place in LISTS[way]:
+        for fault, verdict in rows(place).items():
+            verdicts.setdefault(fault, verdict)
+    return {fault for fault, verdict in verdicts.items() if verdict in ("malformed_at", "refused")} - WITHOUT_RULE - HELD_TWICE.get(way, set())
+
+
+def test_the_names_of_faults_are_read_as_they_are():
+    assert len(ENUM) == len(NAMES) > 30 and FAULTS["kNoOutputIds"] == "no_output_ids" and FAULTS["kUnknownFinish"] == "unknown_finish"
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.rule)
+def test_a_rule_still_stands_where_it_is_taken_out(mutation):
+    assert mutation.apply((ROOT / mutation.file).read_text()) != ""
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.rule)
+def test_a_rule_names_cases_that_there_are(mutation):
+    assert mutation.fails
+    for way, faults in mutation.fails.items():
+        assert faults and set(faults) <= refused(way), f"{way}: not refused by any row"
+
+
+def test_each_rule_has_a_name_of_its_own():
+    names = [mutation.rule for mutation in MUTATIONS]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("way", LISTS)
+def test_every_fault_that_is_refused_is_refused_by_a_rule_that_is_taken_out(way):
+    covered = {fault for mutation in MUTATIONS for fault in mutation.fails.get(way, ())}
+    assert refused(way) - covered == set()
+
+
+def test_a_rule_that_no_longer_fits_is_told():
+    gone = mutate.Mutation("gone", "a.cc", "old", "new", {})
+    for text in ("", "old old"):
+        with pytest.raises(ValueError, match="expected once"):
+            gone.apply(text)
