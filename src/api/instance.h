@@ -13,6 +13,11 @@ struct InstanceOptions {
   // Shared by all instances, so that a deletion on one reaches turns on the others. Null: an own
   // one.
   gateway::RunningTurns* running = nullptr;
+  // The same for answers that are asked for once more.
+  gateway::Replays* replays = nullptr;
+  // Of the owners; shared by all instances, outlives them. Null: nobody needs a key.
+  const gateway::ApiKeys* keys = nullptr;
+  std::string session_header;  // by which agents may name their session, beside the known ones
 };
 
 // The gateway on one executor: engine, turn runner, HTTP server. Several share model, store and
@@ -42,8 +47,11 @@ class Instance {
   std::unique_ptr<engine::Engine> engine_;
   gateway::RunningTurns own_running_;
   gateway::RunningTurns& running_;
+  gateway::Replays own_replays_;
   gateway::TurnRunner runner_;
   gateway::ChatEndpoint chat_;
+  gateway::SessionsEndpoint sessions_;
+  gateway::ApiKeys no_keys_;
   Services services_;
   net::HttpServer server_;
 };

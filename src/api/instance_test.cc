@@ -419,7 +419,7 @@ TEST(Instance, bad_requests_are_400_and_name_the_field) {
         {R"({"messages":[]})", "messages"},
         {R"({})", "messages"},
         {R"({"messages":[{"content":"x"}]})", "messages[0].role"},
-        {R"({"messages":[{"role":"user","content":"x"}],"n":2})", "n"},
+        {R"({"messages":[{"role":"user","content":"x"}],"n":129})", "n"},
         {R"({"messages":[{"role":"user","content":"x"}],"temperature":"hot"})", "temperature"},
         {R"({"messages":[{"role":"user","content":"x"}],"chat_template_kwargs":{"tools":1}})",
          "chat_template_kwargs.tools"},

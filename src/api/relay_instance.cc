@@ -81,8 +81,9 @@ Task<void> RelayInstance::route(const net::Request& request, net::Responder& res
                                 base::CancelSignal& cancel) {
   if (needs_ids(request.path)) co_return co_await gateway::send_error(responder, no_ids());
   RelayServices services{peer_, relay_};
+  const gateway::Caller anybody;
   co_await dispatch<RelayServices>(kRoutes, services, request, responder, cancel,
-                                   "a client's base URL ends in /v1");
+                                   "a client's base URL ends in /v1", anybody);
 }
 
 Task<void> RelayInstance::drain(base::MonoTime deadline) {

@@ -6,6 +6,7 @@
 
 #include "base/cancel.h"
 #include "base/task.h"
+#include "gateway/access.h"
 #include "net/http_server.h"
 
 namespace verbatim::api {
@@ -16,6 +17,7 @@ struct Call {
   net::Responder& responder;
   base::CancelSignal& cancel;
   std::string session_id;  // of /sessions/{id}...
+  gateway::Caller caller;
 };
 
 template <class Services>
@@ -39,13 +41,14 @@ base::Task<void> no_such_path(net::Responder& responder, const net::Request& req
 template <class Services>
 base::Task<void> dispatch(std::span<const Route<Services>> routes, Services& services,
                           const net::Request& request, net::Responder& responder,
-                          base::CancelSignal& cancel, std::string_view remedy) {
+                          base::CancelSignal& cancel, std::string_view remedy,
+                          const gateway::Caller& caller) {
   std::string allow;
   for (const auto& route : routes) {
     std::string_view id;
     if (!matches(route.path, request.path, id)) continue;
     if (allows(route.method, request.method)) {
-      Call call{request, responder, cancel, std::string(id)};
+      Call call{request, responder, cancel, std::string(id), caller};
       co_return co_await route.handler(services, call);
     }
     if (!allow.empty()) allow += ", ";

@@ -1,13 +1,13 @@
 #include "api/router.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
 
 #include "api/route_table.h"
-#include "base/random.h"
+#include "gateway/doors.h"
 #include "gateway/error_policy.h"
-#include "gateway/session_view.h"
 #include "json/writer.h"
 
 namespace verbatim::api {
@@ -23,11 +23,6 @@ namespace {
 
 constexpr std::string_view kJson = "application/json";
 constexpr base::Duration kReadyTimeout = std::chrono::seconds(25);
-
-base::Error no_session(const std::string& id) {
-  return error(ErrorKind::kNotFound,
-               "session not found: session_id=" + id + "; POST /sessions starts a new one");
-}
 
 Task<void> health(Services&, Call& call) {
   (void)co_await call.responder.send(200, kJson, R"({"status":"ok"})");
@@ -62,63 +57,94 @@ Task<void> models(Services& services, Call& call) {
   (void)co_await call.responder.send(200, kJson, w.text());
 }
 
-Task<void> stateless_chat(Services& services, Call& call) {
-  co_await services.chat.handle(call.request, call.responder, call.cancel, "");
+// A session's secret is its door wherever the client sends it; else a header may name one.
+Task<void> chat(Services& services, Call& call) {
+  gateway::Door door;
+  door.owner = call.caller.owner;
+  door.session_id = call.caller.session_id;
+  if (door.session_id.empty()) {
+    auto named =
+        gateway::door_of_headers(call.request.headers, call.caller, services.session_header,
+                                 services.runtime.clock().wall_ms());
+    if (!named) co_return co_await send_error(call.responder, named.error());
+    door = std::move(*named);
+  }
+  co_await services.chat.handle(call.request, call.responder, call.cancel, std::move(door));
 }
 
 Task<void> session_chat(Services& services, Call& call) {
-  co_await services.chat.handle(call.request, call.responder, call.cancel, call.session_id);
+  gateway::Door door;
+  door.owner = call.caller.owner;
+  door.session_id = call.session_id;
+  if (!call.caller.session_id.empty() && call.caller.session_id != call.session_id) {
+    // Its secret is no key to another one.
+    const auto session = co_await gateway::session_of(services.store, call.caller, call.session_id);
+    if (!session) co_return co_await send_error(call.responder, session.error());
+  }
+  co_await services.chat.handle(call.request, call.responder, call.cancel, std::move(door));
+}
+
+Task<void> session_models(Services& services, Call& call) {
+  const auto session = co_await gateway::session_of(services.store, call.caller, call.session_id);
+  if (!session) co_return co_await send_error(call.responder, session.error());
+  co_await models(services, call);
 }
 
 Task<void> create_session(Services& services, Call& call) {
-  const std::string id = base::new_hex_id(services.runtime.random);
-  store::SessionSpec spec(id, services.runtime.clock().wall_ms());
-  const auto status = co_await services.store.create_session(std::move(spec));
-  if (!status.ok()) co_return co_await send_error(call.responder, status.error());
-  json::Writer w;
-  w.begin_object().field("session_id", id).end_object();
-  (void)co_await call.responder.send(200, kJson, w.text());
+  return services.sessions.create(call.request, call.responder, call.caller);
+}
+
+Task<void> list_sessions(Services& services, Call& call) {
+  return services.sessions.list(call.request, call.responder, call.caller);
 }
 
 Task<void> get_session(Services& services, Call& call) {
-  const auto info = co_await services.store.session(call.session_id);
-  if (!info) co_return co_await send_error(call.responder, info.error());
-  if (!info->has_value())
-    co_return co_await send_error(call.responder, no_session(call.session_id));
-  const auto turns = co_await services.store.turns(call.session_id);
-  if (!turns) co_return co_await send_error(call.responder, turns.error());
-  const auto body =
-      gateway::session_view(**info, *turns, services.model.renderer->family().max_trim());
-  (void)co_await call.responder.send(200, kJson, body);
+  return services.sessions.get(call.responder, call.caller, call.session_id);
+}
+
+Task<void> get_tree(Services& services, Call& call) {
+  return services.sessions.tree(call.responder, call.caller, call.session_id);
 }
 
 Task<void> delete_session(Services& services, Call& call) {
-  const auto status = co_await services.store.delete_session(call.session_id);
-  if (!status.ok()) co_return co_await send_error(call.responder, status.error());
-  services.running.cancel(call.session_id);
-  if (services.recorder != nullptr)
-    co_await services.recorder->session_ended(services.runtime.executor, call.session_id,
-                                              "deleted");
-  (void)co_await call.responder.send(204, kJson, "");
+  return services.sessions.remove(call.responder, call.caller, call.session_id);
 }
 
+// For whom needs no key: probes.
+constexpr std::array<Route<Services>, 3> kOpenRoutes{
+    {{"GET", "/health", health}, {"GET", "/healthz", health}, {"GET", "/ready", ready}}};
+
 constexpr std::array<Route<Services>, 9> kRoutes{
-    {{"GET", "/health", health},
-     {"GET", "/healthz", health},
-     {"GET", "/ready", ready},
-     {"GET", "/v1/models", models},
-     {"POST", "/v1/chat/completions", stateless_chat},
+    {{"GET", "/v1/models", models},
+     {"POST", "/v1/chat/completions", chat},
+     {"GET", "/sessions", list_sessions},
      {"POST", "/sessions", create_session},
      {"GET", "/sessions/{id}", get_session},
      {"DELETE", "/sessions/{id}", delete_session},
+     {"GET", "/sessions/{id}/tree", get_tree},
+     {"GET", "/sessions/{id}/v1/models", session_models},
      {"POST", "/sessions/{id}/v1/chat/completions", session_chat}}};
+
+constexpr std::string_view kRemedy = "a client's base URL ends in /v1 or /sessions/{id}/v1";
+
+bool is_open(std::string_view path) {
+  return std::any_of(kOpenRoutes.begin(), kOpenRoutes.end(),
+                     [&](const auto& route) { return route.path == path; });
+}
 
 }  // namespace
 
 Task<void> route(Services& services, const Request& request, Responder& responder,
                  base::CancelSignal& cancel) {
-  return dispatch<Services>(kRoutes, services, request, responder, cancel,
-                            "a client's base URL ends in /v1 or /sessions/{id}/v1");
+  if (is_open(request.path)) {
+    const gateway::Caller anybody;
+    co_await dispatch<Services>(kOpenRoutes, services, request, responder, cancel, kRemedy,
+                                anybody);
+    co_return;
+  }
+  const auto caller = co_await gateway::identify(services.keys, services.store, request.headers);
+  if (!caller) co_return co_await send_error(responder, caller.error());
+  co_await dispatch<Services>(kRoutes, services, request, responder, cancel, kRemedy, *caller);
 }
 
 }  // namespace verbatim::api

@@ -2,8 +2,9 @@
 
 #include <memory>
 
+#include "gateway/access.h"
 #include "gateway/chat_endpoint.h"
-#include "gateway/recorder.h"
+#include "gateway/sessions_endpoint.h"
 
 namespace verbatim::api {
 
@@ -13,13 +14,15 @@ struct Services {
   const gateway::Model& model;
   engine::Engine& engine;
   store::Store& store;
-  gateway::Recorder* recorder = nullptr;  // null: no record files
   gateway::ChatEndpoint& chat;
-  gateway::RunningTurns& running;
+  gateway::SessionsEndpoint& sessions;
+  const gateway::ApiKeys& keys;
+  std::string session_header;  // by which agents may name their session, beside the known ones
 };
 
-// Finds the route of a request and lets it answer. Unknown paths are 404, known paths with another
-// method 405 with Allow.
+// Finds out who asks, and lets the route of the request answer. Who shows no key where one is
+// needed gets 401, unknown paths are 404, known paths with another method 405 with Allow. What an
+// engine has beside its chat can't be reached.
 base::Task<void> route(Services& services, const net::Request& request, net::Responder& responder,
                        base::CancelSignal& cancel);
 

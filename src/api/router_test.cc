@@ -41,7 +41,8 @@ TEST(Router, known_paths_with_another_method_are_405_with_allow) {
                                 {"GET", "/v1/chat/completions", "POST"},
                                 {"HEAD", "/v1/chat/completions", "POST"},
                                 {"PUT", "/sessions/a", "GET, DELETE"},
-                                {"GET", "/sessions", "POST"},
+                                {"PUT", "/sessions", "GET, POST"},
+                                {"POST", "/sessions/a/tree", "GET"},
                                 {"GET", "/sessions/a/v1/chat/completions", "POST"}};
     for (const auto& row : rows) {
       const auto answer = co_await c.call(row.method, row.path);

@@ -186,6 +186,10 @@ void read_appending(Reader& r, Family& f) {
       r.fail("cut", "unknown word \"" + field + "\"");
   }
   f.opener_arguments = r.strings("opener_arguments");
+  f.native_id = r.text("native_id").value_or("");
+  // Ids that agents see are never the template's to print.
+  if (f.native_id.empty() != f.cuts("call_id"))
+    r.fail("native_id", "missing where \"cut\" has no call_id, and only then to be given");
 }
 
 bool fits(const Family& family, const tokenizer::Tokenizer& tokenizer,
@@ -217,7 +221,7 @@ Result<Family> parse_family(std::string_view json) {
   Reader r(doc->root(), "", error);
   r.only({"name", "about", "recognise", "grammar", "arguments", "developer", "close", "stop",
           "boundary", "message_openers", "opener", "reasoning", "synthetic_close", "not_a_query",
-          "bases", "cut", "opener_arguments"});
+          "bases", "native_id", "cut", "opener_arguments"});
   Family f;
   f.name = r.required("name");
   f.about = r.required("about");

@@ -53,7 +53,10 @@ struct Family {
   std::string not_a_query_end;
   std::vector<Base> query_bases;     // tried in order, for suffixes with a user query
   std::vector<Base> no_query_bases;  // and without
-  std::vector<std::string> cut;      // fields the template may leave out: reasoning, call_id, name
+  // The form of the ids of calls that the template prints: "{name}" of the call, "{count}" of calls
+  // before it, "{count:9}" with nine digits. Empty: the template prints none.
+  std::string native_id;
+  std::vector<std::string> cut;  // fields the template may leave out: reasoning, call_id, name
   std::vector<std::string>
       opener_arguments;  // template arguments that change the generation prompt only
 

@@ -8,6 +8,7 @@
 #include "base/pause.h"
 #include "cli/command.h"
 #include "cli/engine_options.h"
+#include "cli/exposure.h"
 #include "cli/model_options.h"
 #include "cli/serve_relay.h"
 #include "engine/background.h"
@@ -33,6 +34,9 @@ struct ServeOptions {
   std::string store = "memory";
   std::string record_dir;
   std::string host = "127.0.0.1";
+  std::string api_keys;
+  bool no_auth = false;
+  std::string session_header;
   std::uint16_t port = 8080;
   unsigned threads = 0;
   std::uint64_t max_model_len = 0;
@@ -116,9 +120,10 @@ std::string names_of(const std::vector<Chosen>& engines) {
 class Serving {
  public:
   Serving(const ServeOptions& options, std::shared_ptr<gateway::Model> model,
-          std::vector<Chosen> chosen)
+          std::vector<Chosen> chosen, gateway::ApiKeys keys)
       : options_(options),
         model_(std::move(model)),
+        keys_(std::move(keys)),
         chosen_(std::move(chosen)),
         engine_name_(names_of(chosen_)),
         loops_(options.threads == 0 ? net::usable_cores() : options.threads) {}
@@ -138,6 +143,9 @@ class Serving {
     std::uint16_t port = options_.port;
     api::InstanceOptions instance;
     instance.running = &running_;
+    instance.replays = &replays_;
+    instance.keys = &keys_;
+    instance.session_header = options_.session_header;
     for (const auto& part : parts_) {
       auto engine = make_engines(part->runtime);
       if (!engine.ok()) return std::move(engine).error();
@@ -209,12 +217,14 @@ class Serving {
 
   const ServeOptions& options_;
   std::shared_ptr<gateway::Model> model_;
+  const gateway::ApiKeys keys_;
   const std::vector<Chosen> chosen_;
   const std::string engine_name_;
   Notices notices_;
   std::unique_ptr<base::Files> files_ = base::system_files();
   store::MemoryStore store_;
   gateway::RunningTurns running_;
+  gateway::Replays replays_;
   bool stopping_ = false;
   net::LoopThreads loops_;
   std::vector<std::unique_ptr<Part>> parts_;
@@ -253,6 +263,8 @@ const char* token_option(const ServeOptions& options) {
   const std::pair<const char*, bool> given[] = {
       {"--tokenizer", !options.model.tokenizer_dir.empty()},
       {"--record-dir", !options.record_dir.empty()},
+      {"--api-keys", !options.api_keys.empty()},
+      {"--session-header", !options.session_header.empty()},
       {"--chat-template", !options.model.chat_template.empty()},
       {"--model-name", !options.model.name.empty()},
       {"--vocab-size", options.model.vocab_size != 0},
@@ -267,11 +279,17 @@ const char* token_option(const ServeOptions& options) {
 Exit run(const ServeOptions& options) {
   auto asked = options.engine.choices(options.host + ":" + std::to_string(options.port));
   if (!asked.ok()) return usage(asked.error().message);
+  const auto files = base::system_files();
+  auto keys = read_keys(*files, options.api_keys);
+  if (!keys.ok()) return fail(keys.error(), Exit::kUsage);
+  if (auto status = check_exposure({options.host, !keys->empty(), options.no_auth}); !status.ok())
+    return fail(status.error(), Exit::kUsage);
+  if (auto status = check_session_header(options.session_header); !status.ok())
+    return fail(status.error(), Exit::kUsage);
   if (relays(asked->front()) || options.model.tokenizer_dir.empty()) {
     return serve_relay(*asked, {options.host, options.port, options.threads},
                        token_option(options));
   }
-  const auto files = base::system_files();
   auto model = load_model(*files, options.model);
   if (!model) return fail(model.error(), Exit::kUsage);
   say("model family " + (*model)->renderer->family().name + "; " +
@@ -282,7 +300,7 @@ Exit run(const ServeOptions& options) {
   }
   auto chosen = choose_engines(*asked);
   if (!chosen.ok()) return fail(chosen.error(), Exit::kUsage);
-  Serving serving(options, std::move(*model), std::move(*chosen));
+  Serving serving(options, std::move(*model), std::move(*chosen), std::move(*keys));
   if (auto status = serving.start(); !status.ok()) return fail(status.error());
   serving.run();
   return Exit::kOk;
@@ -325,6 +343,20 @@ Run add_serve(CLI::App& program) {
   command->add_option("--host", options->host, "address to listen on")
       ->capture_default_str()
       ->envname("VERBATIM_HOST");
+  command
+      ->add_option("--api-keys", options->api_keys,
+                   "file with lines OWNER KEY; owners don't see each other's sessions (default: no "
+                   "key is needed, and only loopback addresses are served)")
+      ->envname("VERBATIM_API_KEYS");
+  command
+      ->add_flag("--no-auth", options->no_auth,
+                 "serve other addresses without keys: whoever reaches the port can use it")
+      ->envname("VERBATIM_NO_AUTH");
+  command
+      ->add_option("--session-header", options->session_header,
+                   "header field by which your agents name their session, beside those that are "
+                   "known")
+      ->envname("VERBATIM_SESSION_HEADER");
   command->add_option("--port", options->port, "port to listen on, 0 for a free one")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str()

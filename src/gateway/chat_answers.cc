@@ -29,8 +29,11 @@ std::vector<protocol::TokenLogprob> spell_logprobs(const tokenizer::Tokenizer& t
 
 }  // namespace
 
-message::Usage usage_of(const trajectory::Turn& turn) {
-  return {turn.row_size - turn.completion.size(), turn.completion.size(), turn.cached_tokens};
+message::Usage usage_of(std::span<const trajectory::TurnPtr> turns) {
+  const auto& first = *turns.front();
+  message::Usage usage{first.row_size - first.completion.size(), 0, first.cached_tokens};
+  for (const auto& turn : turns) usage.completion_tokens += turn->completion.size();
+  return usage;
 }
 
 Task<Status> WholeAnswer::on_chunk(std::span<const message::Event>,
@@ -43,6 +46,26 @@ Task<Status> WholeAnswer::on_chunk(std::span<const message::Event>,
   co_return Status();
 }
 
+WholeAnswers::WholeAnswers(const tokenizer::Tokenizer& tokenizer,
+                           const protocol::ChatRequest& request)
+    : wanted_(request.sampling.logprobs) {
+  for (unsigned i = 0; i < request.choices; ++i) choices_.emplace_back(tokenizer, wanted_);
+}
+
+std::string WholeAnswers::body(const protocol::ChatHead& head,
+                               std::span<const trajectory::TurnPtr> turns) {
+  std::vector<protocol::ChatAnswer> answers(turns.size());
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    auto& answer = answers[i];
+    answer.message = turns[i]->answer;
+    answer.finish = turns[i]->finish;
+    answer.logprobs = std::move(choices_[i].logprobs);
+    answer.with_logprobs = wanted_;
+  }
+  answers.front().usage = usage_of(turns);
+  return protocol::write_chat_answer(head, answers);
+}
+
 StreamedAnswer::StreamedAnswer(base::Runtime& runtime, net::Responder& responder,
                                const tokenizer::Tokenizer& tokenizer,
                                const protocol::ChatHead& head, const protocol::ChatRequest& request,
@@ -50,19 +73,24 @@ StreamedAnswer::StreamedAnswer(base::Runtime& runtime, net::Responder& responder
     : runtime_(runtime),
       responder_(responder),
       tokenizer_(tokenizer),
-      emitter_(head, {request.include_usage, request.sampling.logprobs}),
       wanted_(request.sampling.logprobs),
       headers_(headers),
-      writing_(runtime.executor) {}
+      writing_(runtime.executor) {
+  for (std::uint32_t i = 0; i < request.choices; ++i) {
+    choices_.emplace_back(*this, protocol::ChatStreamEmitter(
+                                     head, {request.include_usage, request.sampling.logprobs, i}));
+  }
+}
 
-Task<Status> StreamedAnswer::on_chunk(std::span<const message::Event> events,
-                                      const engine::TokenChunk& chunk) {
+Task<Status> StreamedAnswer::show(protocol::ChatStreamEmitter& emitter,
+                                  std::span<const message::Event> events,
+                                  const engine::TokenChunk& chunk) {
   const auto pass = co_await writing_.enter();
   silence_.cancel();
   if (auto status = begin(); !status.ok()) co_return status;
   std::vector<protocol::TokenLogprob> tokens;
   if (wanted_) tokens = spell_logprobs(tokenizer_, chunk);
-  emitter_.events(events, tokens, payloads_);
+  emitter.events(events, tokens, payloads_);
   frame();
   if (!frames_.empty()) {
     if (auto status = co_await responder_.write(frames_); !status.ok()) co_return status;
@@ -71,11 +99,13 @@ Task<Status> StreamedAnswer::on_chunk(std::span<const message::Event> events,
   co_return Status();
 }
 
-Task<Status> StreamedAnswer::finish(const trajectory::Turn& turn) {
+Task<Status> StreamedAnswer::finish(std::span<const trajectory::TurnPtr> turns) {
   const auto pass = co_await writing_.enter();
   silence_.cancel();
   if (auto status = begin(); !status.ok()) co_return status;
-  emitter_.finish(turn.finish, usage_of(turn), payloads_);
+  for (std::size_t i = 0; i < turns.size(); ++i)
+    choices_[i].emitter.finish(turns[i]->finish, payloads_);
+  choices_.front().emitter.end(usage_of(turns), payloads_);
   frame();
   co_return co_await responder_.end(frames_);
 }
@@ -83,7 +113,7 @@ Task<Status> StreamedAnswer::finish(const trajectory::Turn& turn) {
 Task<Status> StreamedAnswer::fail(const base::Error& error) {
   const auto pass = co_await writing_.enter();
   silence_.cancel();
-  emitter_.fail(error, payloads_);
+  choices_.front().emitter.fail(error, payloads_);
   frame();
   co_return co_await responder_.end(frames_);
 }

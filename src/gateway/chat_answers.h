@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,9 +19,10 @@ namespace verbatim::gateway {
 // So long a stream may be silent before the client is sent a sign of life (docs/design.md 6).
 inline constexpr base::Duration kKeepAlive = std::chrono::seconds(10);
 
-message::Usage usage_of(const trajectory::Turn& turn);
+// Of the siblings of one answer: their prompt counts once.
+message::Usage usage_of(std::span<const trajectory::TurnPtr> turns);
 
-// Keeps what a whole answer shows beside the message.
+// Keeps what a choice of a whole answer shows beside the message.
 class WholeAnswer final : public TurnObserver {
  public:
   WholeAnswer(const tokenizer::Tokenizer& tokenizer, bool wanted)
@@ -36,12 +38,31 @@ class WholeAnswer final : public TurnObserver {
   bool wanted_;
 };
 
-// Writes the turn as server-sent events while it is sampled, one write per chunk of the engine. The
-// 200 waits for the engine's first event, so that errors keep their status, but not longer than
-// kKeepAlive behind the plan: then the stream begins with a comment, and every silence of that
-// length gets another one.
-// Life: within the handler of its request; run() of the turn, then finish(), or fail() where
-// begun(). Executor's thread.
+// The choices of a whole answer.
+class WholeAnswers final : public TurnObserver {
+ public:
+  WholeAnswers(const tokenizer::Tokenizer& tokenizer, const protocol::ChatRequest& request);
+
+  base::Task<base::Status> on_chunk(std::span<const message::Event> events,
+                                    const engine::TokenChunk& chunk) override {
+    return choices_.front().on_chunk(events, chunk);
+  }
+  TurnObserver& of_choice(std::uint32_t choice) override { return choices_[choice]; }
+
+  // The body, once all turns are recorded.
+  [[nodiscard]] std::string body(const protocol::ChatHead& head,
+                                 std::span<const trajectory::TurnPtr> turns);
+
+ private:
+  bool wanted_;
+  std::deque<WholeAnswer> choices_;
+};
+
+// Writes the turns of a request as server-sent events while it is sampled, one write per chunk of
+// the engine. The 200 waits for the engine's first event, so that errors keep their status, but not
+// longer than kKeepAlive behind the plan: then the stream begins with a comment, and every silence
+// of that length gets another one. Life: within the handler of its request; run() of the turn, then
+// finish(), or fail() where begun(). Executor's thread.
 class StreamedAnswer final : public TurnObserver {
  public:
   StreamedAnswer(base::Runtime& runtime, net::Responder& responder,
@@ -50,15 +71,36 @@ class StreamedAnswer final : public TurnObserver {
 
   void on_planned() override { arm(); }
   base::Task<base::Status> on_chunk(std::span<const message::Event> events,
-                                    const engine::TokenChunk& chunk) override;
+                                    const engine::TokenChunk& chunk) override {
+    return choices_.front().on_chunk(events, chunk);
+  }
+  TurnObserver& of_choice(std::uint32_t choice) override { return choices_[choice]; }
 
-  base::Task<base::Status> finish(const trajectory::Turn& turn);
+  base::Task<base::Status> finish(std::span<const trajectory::TurnPtr> turns);
   base::Task<base::Status> fail(const base::Error& error);
 
   // The turn is over: whether its end has to go into the stream. No comment is begun from here on.
   [[nodiscard]] bool over();
 
  private:
+  // One choice of the answer.
+  class Choice final : public TurnObserver {
+   public:
+    Choice(StreamedAnswer& answer, protocol::ChatStreamEmitter writer)
+        : emitter(std::move(writer)), answer_(answer) {}
+    base::Task<base::Status> on_chunk(std::span<const message::Event> events,
+                                      const engine::TokenChunk& chunk) override {
+      return answer_.show(emitter, events, chunk);
+    }
+    protocol::ChatStreamEmitter emitter;
+
+   private:
+    StreamedAnswer& answer_;
+  };
+
+  base::Task<base::Status> show(protocol::ChatStreamEmitter& emitter,
+                                std::span<const message::Event> events,
+                                const engine::TokenChunk& chunk);
   base::Status begin();
   void frame();
   void arm();
@@ -67,7 +109,7 @@ class StreamedAnswer final : public TurnObserver {
   base::Runtime& runtime_;
   net::Responder& responder_;
   const tokenizer::Tokenizer& tokenizer_;
-  protocol::ChatStreamEmitter emitter_;
+  std::deque<Choice> choices_;
   bool wanted_;
   const net::Headers& headers_;
   bool begun_ = false;

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <optional>
 
+#include "base/gather.h"
 #include "base/utf8.h"
 #include "gateway/chat_answers.h"
 #include "gateway/error_policy.h"
+#include "gateway/grace.h"
 #include "gateway/passed_headers.h"
+#include "gateway/session_limits.h"
 #include "json/value.h"
 #include "protocol/openai_error.h"
 
@@ -63,10 +67,62 @@ bool describes_body(std::string_view name) {
   });
 }
 
-base::Error no_session(const std::string& id, std::string_view what) {
-  return base::error(base::ErrorKind::kNotFound, std::string(what) + ": session_id=" + id +
-                                                     "; POST /sessions starts a new one");
+base::Error busy(const std::string& id) {
+  auto failure = base::error(base::ErrorKind::kConflict,
+                             "another turn of this session is running, and it has one line of "
+                             "turns: wait for its answer, or create a session of mode tree; "
+                             "session_id=" +
+                                 id);
+  failure.code = "session_busy";
+  return failure;
 }
+
+// What the request says of its turn, as the engine is to see it. `patched` is the body where it is
+// not as it came.
+void fill_in(const net::Request& http, protocol::ChatRequest& request, const std::string& patched,
+             TurnRequest& turn) {
+  turn.chat = patched.empty() ? std::string_view(http.body) : std::string_view(patched);
+  turn.messages = std::move(request.messages);
+  turn.wants_tools = request.wants_tools();
+  turn.tools = std::move(request.tools);
+  turn.sampling = request.sampling;
+  turn.template_kwargs = std::move(request.chat_template_kwargs);
+  turn.choices = request.choices;
+}
+
+// Writes what turns bring into the log of a request.
+class LogWriter final : public TurnObserver {
+ public:
+  LogWriter(TurnLog& log, std::uint32_t choice) : log_(log), choice_(choice) {}
+  Task<base::Status> on_chunk(std::span<const message::Event> events,
+                              const engine::TokenChunk& chunk) override {
+    TurnLog::Item item;
+    item.choice = choice_;
+    item.events.assign(events.begin(), events.end());
+    item.chunk = chunk;
+    log_.append(std::move(item));
+    co_return base::Status();
+  }
+
+ private:
+  TurnLog& log_;
+  std::uint32_t choice_;
+};
+
+class LogWriters final : public TurnObserver {
+ public:
+  LogWriters(TurnLog& log, unsigned choices) {
+    for (std::uint32_t i = 0; i < choices; ++i) writers_.emplace_back(log, i);
+  }
+  TurnObserver& of_choice(std::uint32_t choice) override { return writers_[choice]; }
+  Task<base::Status> on_chunk(std::span<const message::Event> events,
+                              const engine::TokenChunk& chunk) override {
+    return writers_.front().on_chunk(events, chunk);
+  }
+
+ private:
+  std::deque<LogWriter> writers_;
+};
 
 }  // namespace
 
@@ -85,98 +141,197 @@ Task<void> send_error(net::Responder& responder, const base::Error& error) {
 }
 
 Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& responder,
-                                base::CancelSignal& gone, std::string session_id) {
+                                base::CancelSignal& gone, Door door) {
+  Asked asked;
   auto request = protocol::read_chat_request(http.body);
   if (!request) co_return co_await send_error(responder, request.error());
-  auto turn_request = turn_of(http, *request);
-  if (!turn_request) co_return co_await send_error(responder, turn_request.error());
+  asked.request = std::move(*request);
+  auto turn = turn_of(http);
+  if (!turn) co_return co_await send_error(responder, turn.error());
+  asked.turn = std::move(*turn);
+  asked.turn.owner = door.owner;
+  asked.turn.session_id = door.session_id;
+  asked.turn.session_use = door.use;
+  asked.turn.session_spec = door.spec;
+  auto key = retry_key(http, door);
+  if (!key) co_return co_await send_error(responder, key.error());
   // From before the session is looked up: a deletion either is seen by the look-up, or sees the
   // turn.
   base::CancelSignal cancel;
-  base::CancelHook client(gone, [&] { cancel.fire(gone.reason()); });
   std::optional<RunningTurns::Entry> running;
-  if (!session_id.empty()) {
-    running.emplace(running_, runtime_.executor, session_id, cancel);
-    auto session = co_await store_.session(session_id);
-    if (!session) co_return co_await send_error(responder, session.error());
-    if (!session->has_value())
-      co_return co_await send_error(responder, no_session(session_id, "session not found"));
-  }
+  if (!door.session_id.empty())
+    running.emplace(running_, runtime_.executor, door.session_id, cancel);
+  const auto session = co_await find_session(door);
+  if (!session) co_return co_await send_error(responder, session.error());
 
   protocol::ChatHead head;
   head.id = "chatcmpl-" + base::new_base62_id(runtime_.random, 24);
   head.created = runtime_.clock().wall_ms() / 1000;
-  head.model = request->model.empty() ? model_.name : request->model;
-  turn_request->session_id = session_id;
-  turn_request->completion_id = head.id;
-  if (request->stream) {
-    co_await stream(std::move(*turn_request), *request, head, responder, cancel);
-  } else {
-    co_await whole(std::move(*turn_request), *request, head, responder, cancel);
+  head.model = asked.request.model.empty() ? model_.name : asked.request.model;
+  std::optional<Grace> grace;
+  std::shared_ptr<TurnLog> log;
+  if (*key) {
+    grace.emplace(runtime_.executor, retry_grace_, cancel);
+    const auto own = std::make_shared<TurnLog>(head, grace->on_abandoned());
+    auto claimed = replays_.claim(**key, own, runtime_.clock().now());
+    if (!claimed) co_return co_await send_error(responder, claimed.error());
+    log = std::move(*claimed);
+    if (log != own) co_return co_await follow(asked, **key, log, responder, gone);
+    grace->is_read = [log] { return log->readers() != 0; };
   }
+  auto entered = base::Status();
+  if (session->has_value()) entered = enter(**session, http, *running, asked);
+  if (!entered.ok()) {
+    if (log) finish(**key, log, entered.error());
+    co_return co_await send_error(responder, entered.error());
+  }
+  fill_in(http, asked.request, asked.patched, asked.turn);
+  asked.turn.completion_id = head.id;
+  if (log) {
+    std::vector<Task<void>> both;
+    both.push_back(follow(asked, **key, log, responder, gone));
+    both.push_back(run_for_all(asked.turn, **key, log, cancel));
+    co_await base::gather(std::move(both));
+    co_return;
+  }
+  base::CancelHook client(gone, [&] { cancel.fire(gone.reason()); });
+  const Source source = [&](TurnObserver& observer) { return run(asked.turn, observer, cancel); };
+  (void)co_await answer(asked, head, responder, source);
 }
 
-base::Result<TurnRequest> ChatEndpoint::turn_of(const net::Request& http,
-                                                protocol::ChatRequest& request) {
+// What headers say of a turn.
+base::Result<TurnRequest> ChatEndpoint::turn_of(const net::Request& http) {
   TurnRequest turn;
   if (auto status = read_id_header(http.headers, "x-request-id", turn.request_id); !status.ok())
     return status.error();
   if (auto status = read_id_header(http.headers, "x-thread-id", turn.thread_id); !status.ok())
     return status.error();
   if (turn.request_id.empty()) turn.request_id = "req_" + base::new_base62_id(runtime_.random, 24);
-  turn.chat = http.body;
   turn.headers = headers_for_engine(http.headers, turn.request_id);
-  turn.messages = std::move(request.messages);
-  turn.wants_tools = request.wants_tools();
-  turn.tools = std::move(request.tools);
-  turn.sampling = request.sampling;
-  turn.template_kwargs = std::move(request.chat_template_kwargs);
   return turn;
 }
 
-Task<base::Result<trajectory::TurnPtr>> ChatEndpoint::run(TurnRequest& request,
-                                                          TurnObserver& observer,
-                                                          base::CancelSignal& cancel) {
-  auto turn = co_await runner_.run(request, observer, cancel);
-  if (!turn && turn.error().kind == base::ErrorKind::kCancelled &&
+Task<base::Result<std::optional<store::SessionInfo>>> ChatEndpoint::find_session(const Door& door) {
+  if (door.use == store::SessionUse::kImplicit) co_return std::optional<store::SessionInfo>();
+  auto session = co_await store_.session(door.session_id);
+  if (!session) co_return session;
+  if (session->has_value() && (*session)->spec->owner == door.owner) co_return session;
+  co_return no_session(door.session_id);
+}
+
+base::Status ChatEndpoint::enter(const store::SessionInfo& session, const net::Request& http,
+                                 RunningTurns::Entry& running, Asked& asked) {
+  auto options = options_from_text(session.spec->options);
+  if (!options) return std::move(options).error().within("the session's options");
+  const SessionUsed used{session, runtime_.clock().wall_ms(), asked.request.choices};
+  if (auto status = check_limits(options->limits, used); !status.ok()) return status;
+  if (options->limits.tokens) asked.turn.tokens_left = *options->limits.tokens - session.tokens;
+  if (auto status = apply(*options, http, asked); !status.ok()) return status;
+  if (options->rules.mode != SessionMode::kTree && !running.reserve())
+    return busy(session.spec->id);
+  return {};
+}
+
+base::Status ChatEndpoint::apply(const SessionOptions& options, const net::Request& http,
+                                 Asked& asked) {
+  asked.turn.rules = options.rules;
+  if (options.rules.mode != SessionMode::kTree && asked.request.choices > 1)
+    return base::invalid(
+        "n", "expected 1: a session of mode " + std::string(name(options.rules.mode)) +
+                 " is one line of turns, found " + std::to_string(asked.request.choices));
+  const bool plain = options.sampling.empty() && options.template_kwargs.empty();
+  if (plain && asked.request.choices == 1) return {};
+  auto body = with_session_values(http.body, options);
+  if (!body) return std::move(body).error();
+  const unsigned choices = asked.request.choices;
+  auto request = protocol::read_chat_request(*body);
+  if (!request) return std::move(request).error();
+  asked.patched = std::move(*body);
+  asked.request = std::move(*request);
+  asked.request.choices = choices;
+  return {};
+}
+
+Task<base::Result<Turns>> ChatEndpoint::run(TurnRequest& request, TurnObserver& observer,
+                                            base::CancelSignal& cancel) {
+  auto turns = co_await runner_.run(request, observer, cancel);
+  if (!turns && turns.error().kind == base::ErrorKind::kCancelled &&
       cancel.reason() == RunningTurns::kDeleted)
     co_return no_session(request.session_id, "session deleted while the turn was running");
-  co_return std::move(turn);
+  co_return std::move(turns);
 }
 
-Task<void> ChatEndpoint::stream(TurnRequest turn_request, const protocol::ChatRequest& request,
-                                const protocol::ChatHead& head, net::Responder& responder,
-                                base::CancelSignal& cancel) {
-  net::Headers headers;
-  headers.add("Content-Type", "text/event-stream").add("X-Request-Id", turn_request.request_id);
-  headers.add("Cache-Control", "no-cache").add("X-Accel-Buffering", "no");
-  StreamedAnswer answer(runtime_, responder, model_.renderer->tokenizer(), head, request, headers);
-  auto turn = co_await run(turn_request, answer, cancel);
-  const bool begun = answer.over();
-  if (turn) {
-    (void)co_await answer.finish(**turn);
-  } else if (begun) {
-    (void)co_await answer.fail(turn.error());
-  } else {
-    co_await send_error(responder, turn.error());
+Task<void> ChatEndpoint::run_for_all(TurnRequest& request, const RetryKey& key,
+                                     std::shared_ptr<TurnLog> log, base::CancelSignal& cancel) {
+  LogWriters writers(*log, request.choices);
+  auto turns = co_await run(request, writers, cancel);
+  finish(key, log, std::move(turns));
+}
+
+// Readers say for themselves what they got.
+void ChatEndpoint::finish(const RetryKey& key, const std::shared_ptr<TurnLog>& log,
+                          base::Result<Turns> turns) {
+  const bool failed = !turns.ok();
+  log->finish(std::move(turns));
+  const auto now = runtime_.clock().now();
+  if (failed) replays_.ended(key, log, Replays::Delivery::kFailed, now);
+  if (!failed && log->readers() == 0) replays_.ended(key, log, Replays::Delivery::kNot, now);
+}
+
+Task<void> ChatEndpoint::follow(Asked& asked, const RetryKey& key, std::shared_ptr<TurnLog> log,
+                                net::Responder& responder, base::CancelSignal& gone) {
+  Written written = Written::kNot;
+  {
+    TurnLog::Reader reader(log, runtime_.executor);
+    const Source source = [&](TurnObserver& observer) { return reader.follow(observer, gone); };
+    written = co_await answer(asked, log->head, responder, source);
   }
+  if (!log->succeeded()) co_return;
+  const bool whole = written == Written::kWhole;
+  replays_.ended(key, log, whole ? Replays::Delivery::kWhole : Replays::Delivery::kNot,
+                 runtime_.clock().now());
 }
 
-Task<void> ChatEndpoint::whole(TurnRequest turn_request, const protocol::ChatRequest& request,
-                               const protocol::ChatHead& head, net::Responder& responder,
-                               base::CancelSignal& cancel) {
+Task<ChatEndpoint::Written> ChatEndpoint::answer(Asked& asked, const protocol::ChatHead& head,
+                                                 net::Responder& responder, const Source& source) {
+  return asked.request.stream ? stream(asked, head, responder, source)
+                              : whole(asked, head, responder, source);
+}
+
+Task<ChatEndpoint::Written> ChatEndpoint::stream(Asked& asked, const protocol::ChatHead& head,
+                                                 net::Responder& responder, const Source& source) {
   net::Headers headers;
-  headers.add("Content-Type", "application/json").add("X-Request-Id", turn_request.request_id);
-  WholeAnswer answer(model_.renderer->tokenizer(), request.sampling.logprobs);
-  auto turn = co_await run(turn_request, answer, cancel);
-  if (!turn) co_return co_await send_error(responder, turn.error());
-  protocol::ChatAnswer whole;
-  whole.message = (*turn)->answer;
-  whole.finish = (*turn)->finish;
-  whole.usage = usage_of(**turn);
-  whole.logprobs = std::move(answer.logprobs);
-  whole.with_logprobs = request.sampling.logprobs;
-  (void)co_await responder.send(200, headers, protocol::write_chat_answer(head, whole));
+  headers.add("Content-Type", "text/event-stream").add("X-Request-Id", asked.turn.request_id);
+  headers.add("Cache-Control", "no-cache").add("X-Accel-Buffering", "no");
+  StreamedAnswer answer(runtime_, responder, model_.renderer->tokenizer(), head, asked.request,
+                        headers);
+  auto turns = co_await source(answer);
+  const bool begun = answer.over();
+  if (turns) {
+    const auto status = co_await answer.finish(*turns);
+    co_return status.ok() ? Written::kWhole : Written::kNot;
+  }
+  if (begun) {
+    (void)co_await answer.fail(turns.error());
+  } else {
+    co_await send_error(responder, turns.error());
+  }
+  co_return Written::kNot;
+}
+
+Task<ChatEndpoint::Written> ChatEndpoint::whole(Asked& asked, const protocol::ChatHead& head,
+                                                net::Responder& responder, const Source& source) {
+  net::Headers headers;
+  headers.add("Content-Type", "application/json").add("X-Request-Id", asked.turn.request_id);
+  WholeAnswers answers(model_.renderer->tokenizer(), asked.request);
+  auto turns = co_await source(answers);
+  if (turns) {
+    const std::string body = answers.body(head, *turns);
+    const auto sent = co_await responder.send(200, headers, body);
+    co_return sent.ok() ? Written::kWhole : Written::kNot;
+  }
+  co_await send_error(responder, turns.error());
+  co_return Written::kNot;
 }
 
 }  // namespace verbatim::gateway

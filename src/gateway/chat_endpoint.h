@@ -1,9 +1,15 @@
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "base/cancel.h"
+#include "gateway/doors.h"
+#include "gateway/replays.h"
 #include "gateway/running_turns.h"
+#include "gateway/session_options.h"
 #include "gateway/turn_runner.h"
 #include "net/http_server.h"
 #include "protocol/chat_answer.h"
@@ -11,35 +17,69 @@
 
 namespace verbatim::gateway {
 
+// So long a turn goes on whose client hung up and may ask again.
+inline constexpr base::Duration kRetryGrace = std::chrono::seconds(2);
+
 // POST /v1/chat/completions, in a session or without one: reads the request, runs the turn, writes
 // the answer, streaming or whole.
 class ChatEndpoint {
  public:
   ChatEndpoint(base::Runtime& runtime, const Model& model, store::Store& store, TurnRunner& runner,
-               RunningTurns& running)
-      : runtime_(runtime), model_(model), store_(store), runner_(runner), running_(running) {}
+               RunningTurns& running, Replays& replays, base::Duration retry_grace = kRetryGrace)
+      : runtime_(runtime),
+        model_(model),
+        store_(store),
+        runner_(runner),
+        running_(running),
+        replays_(replays),
+        retry_grace_(retry_grace) {}
 
-  // `session_id` is empty for stateless chat. `gone` fires when the client hangs up. Answers the
-  // request in every case.
+  // `door` says which session is meant; one that must exist is looked up. `gone` fires when the
+  // client hangs up. Answers the request in every case.
   base::Task<void> handle(const net::Request& http, net::Responder& responder,
-                          base::CancelSignal& gone, std::string session_id);
+                          base::CancelSignal& gone, Door door);
 
  private:
-  base::Result<TurnRequest> turn_of(const net::Request& http, protocol::ChatRequest& request);
-  base::Task<base::Result<trajectory::TurnPtr>> run(TurnRequest& request, TurnObserver& observer,
-                                                    base::CancelSignal& cancel);
-  base::Task<void> stream(TurnRequest turn_request, const protocol::ChatRequest& request,
-                          const protocol::ChatHead& head, net::Responder& responder,
-                          base::CancelSignal& cancel);
-  base::Task<void> whole(TurnRequest turn_request, const protocol::ChatRequest& request,
-                         const protocol::ChatHead& head, net::Responder& responder,
-                         base::CancelSignal& cancel);
+  // One request on its way.
+  struct Asked {
+    protocol::ChatRequest request;
+    std::string patched;  // the body with the session's values in it; empty: as it came
+    TurnRequest turn;
+  };
+  base::Result<TurnRequest> turn_of(const net::Request& http);
+  // What comes back are the turns of a request, shown to the observer while they are sampled.
+  using Source = std::function<base::Task<base::Result<Turns>>(TurnObserver&)>;
+
+  // The session that must exist; nothing where none must.
+  base::Task<base::Result<std::optional<store::SessionInfo>>> find_session(const Door& door);
+  // Lays down the rules of the session; reserves it where it has one line.
+  base::Status enter(const store::SessionInfo& session, const net::Request& http,
+                     RunningTurns::Entry& running, Asked& asked);
+  base::Status apply(const SessionOptions& options, const net::Request& http, Asked& asked);
+  base::Task<base::Result<Turns>> run(TurnRequest& request, TurnObserver& observer,
+                                      base::CancelSignal& cancel);
+  // Runs the turns for whoever asks for them: this client, and those that repeat its request.
+  base::Task<void> run_for_all(TurnRequest& request, const RetryKey& key,
+                               std::shared_ptr<TurnLog> log, base::CancelSignal& cancel);
+  void finish(const RetryKey& key, const std::shared_ptr<TurnLog>& log, base::Result<Turns> turns);
+  base::Task<void> follow(Asked& asked, const RetryKey& key, std::shared_ptr<TurnLog> log,
+                          net::Responder& responder, base::CancelSignal& gone);
+  // Answers with what comes from `source`.
+  enum class Written { kWhole, kNot };  // the turns, up to the end that the client waits for
+  base::Task<Written> answer(Asked& asked, const protocol::ChatHead& head,
+                             net::Responder& responder, const Source& source);
+  base::Task<Written> stream(Asked& asked, const protocol::ChatHead& head,
+                             net::Responder& responder, const Source& source);
+  base::Task<Written> whole(Asked& asked, const protocol::ChatHead& head, net::Responder& responder,
+                            const Source& source);
 
   base::Runtime& runtime_;
   const Model& model_;
   store::Store& store_;
   TurnRunner& runner_;
   RunningTurns& running_;
+  Replays& replays_;
+  const base::Duration retry_grace_;
 };
 
 // Answers with an error in the OpenAI shape, or with the engine's own bytes where they have it

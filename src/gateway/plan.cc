@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "gateway/plan_rules.h"
 #include "json/dumps.h"
+#include "trajectory/difference.h"
 #include "trajectory/equality.h"
 
 namespace verbatim::gateway {
@@ -50,7 +52,7 @@ bool any_query(const chat::Renderer& renderer, std::span<const message::Message>
 }  // namespace
 
 Planner::Planner(const Model& model, store::Store& store, std::string_view key)
-    : model_(model), store_(store), digests_(key) {}
+    : model_(model), store_(store), digests_(key), handles_(key) {}
 
 Status Planner::check(const TurnRequest& request) const {
   if (request.messages.back().role == message::Role::kAssistant) {
@@ -84,23 +86,46 @@ Task<Result<Plan>> Planner::plan(TurnRequest& request) {
   }
   const std::string head =
       arguments ? head_arguments(arguments->root(), model_.renderer->family()) : "";
-  plan.root_digest = root_digest(request, *root, head);
-  if (auto status = co_await attach(request, head, plan); !status.ok())
+  plan.scope =
+      request.session_id.empty() ? "chat:" + request.owner : "session:" + request.session_id;
+  plan.root_digest = trajectory::root_digest(digests_, {plan.scope, root.get(), head});
+  if (auto status = co_await attach(request, plan); !status.ok())
+    co_return std::move(status).error();
+  auto ids = co_await native_ids(request, plan);
+  if (!ids) co_return std::move(ids).error();
+  if (auto status = render(request, arguments, *ids, plan); !status.ok())
     co_return std::move(status).error();
   plan.root = plan.parent ? plan.parent->root : std::move(root);
-  if (auto status = render(request, arguments, plan); !status.ok())
-    co_return std::move(status).error();
   assemble(plan);
   if (auto status = budget(request, plan); !status.ok()) co_return std::move(status).error();
   plan.session_use =
-      request.session_id.empty() ? store::SessionUse::kImplicit : store::SessionUse::kExisting;
+      request.session_id.empty() ? store::SessionUse::kImplicit : request.session_use;
   plan.session_id = plan.parent ? plan.parent->session_id : request.session_id;
   co_return plan;
 }
 
-// At most two queries: for the turn committed last, which most requests go on behind, and for any
-// other by the digests of the history.
-Task<Status> Planner::attach(const TurnRequest& request, const std::string& head, Plan& plan) {
+Task<Status> Planner::attach(const TurnRequest& request, Plan& plan) {
+  const bool tree = request.rules.mode == SessionMode::kTree;
+  return tree ? attach_in_tree(request, plan) : attach_to_tip(request, plan);
+}
+
+// Most requests go on behind the turn committed last, to the letter: no digest of the history is
+// needed then.
+bool Planner::go_on_behind(const trajectory::TurnPtr& turn, const TurnRequest& request,
+                           Plan& plan) {
+  const std::span<const message::Message> messages = request.messages;
+  if (!trajectory::continues(turn, messages)) return false;
+  plan.parent = turn;
+  plan.suffix = turn->message_count;
+  plan.history = turn->digest;
+  for (const auto& message : messages.subspan(plan.suffix))
+    plan.history = trajectory::extend(digests_, plan.history, message);
+  return true;
+}
+
+// At most two queries: for the turn committed last, and for any other by the digests of the
+// history. One more to say why there is none.
+Task<Status> Planner::attach_in_tree(const TurnRequest& request, Plan& plan) {
   const std::span<const message::Message> messages = request.messages;
   const auto is_answer = [](const auto& message) {
     return message.role == message::Role::kAssistant;
@@ -111,50 +136,81 @@ Task<Status> Planner::attach(const TurnRequest& request, const std::string& head
   }
   auto latest = co_await store_.newest(plan.root_digest);
   if (!latest) co_return std::move(latest).error();
-  if (latest->size() == 1 && trajectory::continues(latest->front(), messages)) {
-    plan.parent = latest->front();
-    plan.suffix = plan.parent->message_count;
-    plan.history = plan.parent->digest;
-    for (const auto& message : messages.subspan(plan.suffix)) {
-      plan.history = trajectory::extend(digests_, plan.history, message);
-    }
-    co_return Status();
-  }
+  if (latest->size() == 1 && go_on_behind(latest->front(), request, plan)) co_return Status();
   const auto chain = trajectory::chain(digests_, plan.root_digest, messages);
   plan.history = chain.back();
   auto found = co_await store_.find(trajectory::attach_digests(messages, chain));
   if (!found) co_return std::move(found).error();
-  auto placed = trajectory::place(messages, chain, *found);
+  auto placed = trajectory::place(messages, chain, *found, request.rules.equality);
   plan.parent = std::move(placed.parent);
   plan.suffix = placed.suffix;
   plan.attach.ambiguous = placed.ambiguous;
-  if (plan.parent) co_return Status();
-  auto reason = co_await reason_for_root(request, head);
-  if (!reason) co_return std::move(reason).error();
-  plan.attach.reason = std::move(*reason);
+  const trajectory::TurnPtr last = latest->empty() ? nullptr : latest->front();
+  if (!plan.parent) co_return co_await explain_root(request, last, plan);
+  if (!request.session_id.empty() && last && last != plan.parent)
+    plan.attach.difference = trajectory::first_difference(last, messages);
   co_return Status();
 }
 
-// Within a session it can be told whether the tools alone keep the request from the turn committed
-// last, or one above it.
-Task<Result<std::string>> Planner::reason_for_root(const TurnRequest& request,
-                                                   const std::string& head) {
-  if (request.session_id.empty()) co_return std::string("history");
-  auto turns = co_await store_.turns(request.session_id);
-  if (!turns) co_return std::move(turns).error();
-  if (turns->empty() || turns->back()->root->tools == request.tools)
-    co_return std::string("history");
-  const auto chain = trajectory::chain(digests_, root_digest(request, *turns->back()->root, head),
-                                       request.messages);
-  const auto other = trajectory::place(request.messages, chain, *turns);
-  co_return std::string(other.parent ? "tools" : "history");
+// Of one line of turns only the last one, or the one in front of it, can be gone on behind.
+Task<Status> Planner::attach_to_tip(const TurnRequest& request, Plan& plan) {
+  const std::span<const message::Message> messages = request.messages;
+  const auto chain_of = [&] { return trajectory::chain(digests_, plan.root_digest, messages); };
+  const auto last = co_await store_.last_turn(request.session_id);
+  if (!last) co_return last.error();
+  const auto& tip = *last;
+  if (!tip) {
+    plan.history = chain_of().back();
+    co_return Status();
+  }
+  if (tip->root_digest == plan.root_digest && go_on_behind(tip, request, plan)) co_return Status();
+  const auto chain = chain_of();
+  plan.history = chain.back();
+  const auto line = trajectory::path_to(tip);
+  const auto placed = trajectory::place(messages, chain, line, request.rules.equality);
+  plan.parent = placed.parent;
+  plan.suffix = placed.suffix;
+  if (plan.parent == tip) co_return Status();
+  plan.attach.difference = trajectory::first_difference(tip, messages);
+  if (auto status = check_rollback(request.rules.mode, line, plan); !status.ok()) co_return status;
+  plan.attach.reason = "rollback";
+  co_return Status();
 }
 
-trajectory::Digest Planner::root_digest(const TurnRequest& request,
-                                        const trajectory::RootInfo& root, const std::string& head) {
-  const std::string scope =
-      request.session_id.empty() ? "chat:" + request.owner : "session:" + request.session_id;
-  return trajectory::root_digest(digests_, {scope, &root, head});
+// What keeps a request from the turn committed last below its root, or in its session: the model,
+// the tools or the template arguments alone, or the history itself.
+Task<Status> Planner::explain_root(const TurnRequest& request, trajectory::TurnPtr last,
+                                   Plan& plan) {
+  plan.attach.reason = "history";
+  if (request.session_id.empty()) co_return Status();
+  if (!last) {
+    auto found = co_await store_.last_turn(request.session_id);
+    if (!found) co_return std::move(found).error();
+    last = std::move(*found);
+  }
+  if (!last) {
+    plan.attach.reason = "first";
+    co_return Status();
+  }
+  const auto chain = trajectory::chain(digests_, last->root_digest, request.messages);
+  const auto line = trajectory::path_to(last);
+  if (last->root_digest == plan.root_digest ||
+      !trajectory::place(request.messages, chain, line, request.rules.equality).parent) {
+    plan.attach.difference = trajectory::first_difference(last, request.messages);
+    const bool system = plan.attach.difference && plan.attach.difference->message == 0 &&
+                        line.front()->messages.front().role == message::Role::kSystem;
+    if (system) plan.attach.reason = "system";
+    co_return Status();
+  }
+  const auto& root = *last->root;
+  const bool same_model = root.tokenizer == model_.renderer->tokenizer().fingerprint() &&
+                          root.chat_template == model_.renderer->template_fingerprint();
+  if (!same_model) {
+    plan.attach.reason = "model";
+  } else {
+    plan.attach.reason = root.tools == request.tools ? "arguments" : "tools";
+  }
+  co_return Status();
 }
 
 trajectory::Digest Planner::digest_of_answer(const trajectory::Digest& history,
@@ -162,24 +218,73 @@ trajectory::Digest Planner::digest_of_answer(const trajectory::Digest& history,
   return trajectory::extend(digests_, history, answer);
 }
 
-Status Planner::render(const TurnRequest& request, const std::optional<json::Document>& arguments,
-                       Plan& plan) const {
+// Of what is recorded the turns tell, of what is rendered anew the handles that agents gave back.
+Task<Result<NativeIds>> Planner::native_ids(const TurnRequest& request, const Plan& plan) {
+  NativeIds ids(model_.renderer->family().native_id, 0);
+  if (!prints_ids()) co_return ids;
+  std::vector<std::uint64_t> numbers;
+  for (const auto& turn : trajectory::path_to(plan.parent)) {
+    const auto& sent = request.messages[turn->message_count - 1].tool_calls;
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+      const auto& call = turn->answer.tool_calls[i];
+      ids.know(call.id, call.native_id);
+      ids.know(sent[i].id, call.native_id);
+    }
+  }
+  if (plan.parent) co_return ids;
+  for (const auto& message : request.messages) {
+    for (const auto& call : message.tool_calls) {
+      if (const auto handle = handles_.read(call.id, plan.scope)) numbers.push_back(handle->turn);
+    }
+  }
+  if (numbers.empty()) co_return ids;
+  const auto turns = co_await store_.by_ids(numbers);
+  if (!turns) co_return turns.error();
+  for (const auto& turn : *turns) {
+    for (const auto& call : turn->answer.tool_calls) ids.know(call.id, call.native_id);
+  }
+  co_return ids;
+}
+
+Status Planner::render(TurnRequest& request, const std::optional<json::Document>& arguments,
+                       NativeIds& ids, Plan& plan) const {
   chat::TemplateInputs inputs;
   inputs.tools = request.tools;
   if (arguments) inputs.arguments = arguments->root();
-  if (plan.parent) {
-    auto status = render_child(request, inputs, plan);
-    if (status.ok() || status.error().kind != ErrorKind::kUnsupported) return status;
-    // These roles can't be appended: a fresh render of everything is exact, but a new root.
-    plan.parent = nullptr;
-    plan.suffix = 0;
-    plan.trim = 0;
-    plan.attach = {Attach::Kind::kRoot, "suffix", false};
-  } else {
-    plan.attach.kind = Attach::Kind::kRoot;
+  if (!plan.parent) {
     if (plan.attach.reason.empty()) plan.attach.reason = "first";
+    return render_root(request.messages, inputs, ids, plan);
   }
-  auto rendered = model_.renderer->full(request.messages, inputs);
+  if (request.rules.retention == Retention::kTemplate) {
+    auto kept = keeps_reasoning(*model_.renderer, request, inputs, plan);
+    if (!kept) return std::move(kept).error();
+    if (!*kept) {
+      // What was sampled is told to the template, whatever the client left out of it.
+      request.messages = recorded_history(request, plan);
+      plan.attach = {Attach::Kind::kRoot, "retention", false, {}};
+      return render_root(request.messages, inputs, ids, plan);
+    }
+  }
+  auto status = render_child(request, inputs, plan);
+  if (status.ok() || status.error().kind != ErrorKind::kUnsupported) return status;
+  if (request.rules.mode != SessionMode::kTree) return status;
+  // These roles can't be appended: a fresh render of everything is exact, but a new root.
+  plan.attach = {Attach::Kind::kRoot, "suffix", false, {}};
+  return render_root(request.messages, inputs, ids, plan);
+}
+
+Status Planner::render_root(std::span<const message::Message> messages,
+                            const chat::TemplateInputs& inputs, NativeIds& ids, Plan& plan) const {
+  plan.parent = nullptr;
+  plan.suffix = 0;
+  plan.trim = 0;
+  plan.attach.kind = Attach::Kind::kRoot;
+  std::vector<message::Message> shown;
+  if (prints_ids()) {
+    for (const auto& message : messages) shown.push_back(ids.shown(message));
+    messages = shown;
+  }
+  auto rendered = model_.renderer->full(messages, inputs);
   if (!rendered) return std::move(rendered).error();
   plan.rendered = std::move(*rendered);
   return {};
@@ -189,18 +294,30 @@ Status Planner::render_child(const TurnRequest& request, const chat::TemplateInp
                              Plan& plan) const {
   const auto& parent = *plan.parent;
   const auto all = std::span<const message::Message>(request.messages);
-  const auto suffix = all.subspan(plan.suffix);
+  auto suffix = all.subspan(plan.suffix);
+  std::vector<message::ToolCall> calls;
+  std::vector<message::Message> shown;
+  if (prints_ids()) {
+    calls = parent.answer.tool_calls;
+    NativeIds ids(model_.renderer->family().native_id, count_calls(all.first(plan.suffix)));
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      calls[i].id = calls[i].native_id;
+      ids.open(all[plan.suffix - 1].tool_calls[i].id, calls[i].native_id);
+    }
+    for (const auto& message : suffix) shown.push_back(ids.shown(message));
+    suffix = shown;
+  }
   chat::TurnEnd end;
   if (!parent.completion.empty()) end.last_id = parent.completion.back();
   end.reasoning_open = parent.reasoning_open;
-  end.calls = parent.answer.tool_calls;
+  end.calls = prints_ids() ? std::span<const message::ToolCall>(calls) : parent.answer.tool_calls;
   end.history_has_query = any_query(*model_.renderer, all.first(plan.suffix));
   auto delta = model_.renderer->delta(end, suffix, plan.suffix, inputs);
   if (!delta) return std::move(delta).error();
   plan.trim = delta->trim;
   plan.rendered = std::move(delta->rendered);
   plan.attach.kind = Attach::Kind::kChild;
-  plan.attach.reason = "history";
+  if (plan.attach.reason.empty()) plan.attach.reason = "history";
   return {};
 }
 
@@ -216,7 +333,22 @@ void Planner::assemble(Plan& plan) {
 }
 
 Status Planner::budget(const TurnRequest& request, Plan& plan) const {
-  const auto asked = request.sampling.max_tokens;
+  auto asked = request.sampling.max_tokens;
+  if (request.tokens_left) {
+    // Each choice is a turn, and adds the prompt.
+    const std::uint64_t share = *request.tokens_left / request.choices;
+    const std::uint64_t added = plan.rendered.ids.size();
+    if (added >= share) {
+      auto failure = invalid("messages", "the request adds " + std::to_string(added) +
+                                             " tokens, and the session's limits.tokens leaves " +
+                                             std::to_string(share) +
+                                             " for each choice: go on in "
+                                             "another session");
+      failure.code = "session_limit";
+      return failure;
+    }
+    asked = std::min(asked.value_or(kDefaultNewTokens), share - added);
+  }
   const std::uint64_t context = model_.max_model_len.load(std::memory_order_relaxed);
   if (context == 0) {
     plan.max_new_tokens = asked.value_or(kDefaultNewTokens);

@@ -6,7 +6,10 @@
 #include <vector>
 
 #include "base/task.h"
+#include "gateway/handles.h"
 #include "gateway/model.h"
+#include "gateway/native_ids.h"
+#include "gateway/turn_rules.h"
 #include "json/value.h"
 #include "message/message.h"
 #include "message/sampling.h"
@@ -21,10 +24,16 @@ struct TurnRequest {
   std::vector<message::Message> messages;
   std::vector<message::Tool> tools;
   message::Sampling sampling;
-  std::string template_kwargs;  // raw JSON object; empty: none
-  bool wants_tools = false;     // calls are meant
-  std::string session_id;       // empty: stateless chat
-  std::string owner;            // stateless chat: whose
+  std::string template_kwargs;                                   // raw JSON object; empty: none
+  bool wants_tools = false;                                      // calls are meant
+  std::string session_id;                                        // empty: stateless chat
+  store::SessionUse session_use = store::SessionUse::kExisting;  // of `session_id`
+  // kImplicit: what the first commit makes the session with.
+  std::shared_ptr<const store::SessionSpec> session_spec;
+  std::string owner;                         // stateless chat: whose
+  TurnRules rules;                           // of the session
+  std::optional<std::uint64_t> tokens_left;  // that the session may still add
+  unsigned choices = 1;                      // answers to sample
   std::string request_id;
   std::string thread_id;
   std::string completion_id;
@@ -53,17 +62,19 @@ struct Plan {
   std::uint64_t max_new_tokens = 0;
   store::SessionUse session_use = store::SessionUse::kExisting;
   std::string session_id;
+  std::string scope;  // within which turns are found and handles are good
 };
 
-// Plans turns. Reads the store (one query; one more for a history that is not recorded), changes
-// nothing. One per executor.
+// Plans turns. Reads the store (one query; one or two more for a request that does not go on behind
+// the turn committed last), changes nothing. One per executor.
 class Planner {
  public:
   // `key` makes digests unpredictable for clients; all that share a store share it.
   Planner(const Model& model, store::Store& store, std::string_view key);
 
   // Errors: kInvalidRequest naming the field (nothing new, last message the assistant's, a prompt
-  // over the context ...), what the renderer says, what the store says.
+  // over the context, a history that a linear session does not take ...), kConflict (one that a
+  // strict session does not take), what the renderer says, what the store says.
   base::Task<base::Result<Plan>> plan(TurnRequest& request);
   // The digest of a turn: its history, then its answer.
   trajectory::Digest digest_of_answer(const trajectory::Digest& history,
@@ -71,21 +82,28 @@ class Planner {
 
  private:
   base::Status check(const TurnRequest& request) const;
-  base::Task<base::Status> attach(const TurnRequest& request, const std::string& head, Plan& plan);
-  base::Task<base::Result<std::string>> reason_for_root(const TurnRequest& request,
-                                                        const std::string& head);
-  base::Status render(const TurnRequest& request, const std::optional<json::Document>& arguments,
-                      Plan& plan) const;
+  base::Task<base::Status> attach(const TurnRequest& request, Plan& plan);
+  base::Task<base::Status> attach_in_tree(const TurnRequest& request, Plan& plan);
+  base::Task<base::Status> attach_to_tip(const TurnRequest& request, Plan& plan);
+  bool go_on_behind(const trajectory::TurnPtr& turn, const TurnRequest& request, Plan& plan);
+  base::Task<base::Status> explain_root(const TurnRequest& request, trajectory::TurnPtr last,
+                                        Plan& plan);
+  // What the model calls the calls of the request, where the template prints that.
+  base::Task<base::Result<NativeIds>> native_ids(const TurnRequest& request, const Plan& plan);
+  base::Status render(TurnRequest& request, const std::optional<json::Document>& arguments,
+                      NativeIds& ids, Plan& plan) const;
+  base::Status render_root(std::span<const message::Message> messages,
+                           const chat::TemplateInputs& inputs, NativeIds& ids, Plan& plan) const;
   base::Status render_child(const TurnRequest& request, const chat::TemplateInputs& inputs,
                             Plan& plan) const;
+  [[nodiscard]] bool prints_ids() const { return !model_.renderer->family().native_id.empty(); }
   static void assemble(Plan& plan);
   base::Status budget(const TurnRequest& request, Plan& plan) const;
-  trajectory::Digest root_digest(const TurnRequest& request, const trajectory::RootInfo& root,
-                                 const std::string& head);
 
   const Model& model_;
   store::Store& store_;
   trajectory::DigestBuilder digests_;
+  Handles handles_;
 };
 
 }  // namespace verbatim::gateway

@@ -105,7 +105,8 @@ TEST(Plan, an_unrecorded_history_is_a_new_root_that_says_so) {
   const auto plan =
       scene.plan(Scene::request({user("other"), assistant("1"), user("two")})).value();
   EXPECT_EQ(plan.parent, nullptr);
-  EXPECT_EQ(plan.attach, (Attach{Attach::Kind::kRoot, "history", false}));
+  EXPECT_EQ(plan.attach,
+            (Attach{Attach::Kind::kRoot, "history", false, trajectory::Difference{0, "content"}}));
 }
 
 TEST(Plan, other_tools_make_a_new_root_that_says_so) {

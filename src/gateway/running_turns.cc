@@ -12,7 +12,15 @@ RunningTurns::Entry::Entry(RunningTurns& turns, base::Executor& executor,
 RunningTurns::Entry::~Entry() {
   shared_->signal = nullptr;
   std::lock_guard lock(turns_.mutex_);
+  if (reserved_) turns_.reserved_.erase(place_->first);
   turns_.entries_.erase(place_);
+}
+
+bool RunningTurns::Entry::reserve() {
+  std::lock_guard lock(turns_.mutex_);
+  if (!turns_.reserved_.insert(place_->first).second) return false;
+  reserved_ = true;
+  return true;
 }
 
 void RunningTurns::cancel(const std::string& session_id) {

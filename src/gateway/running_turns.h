@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_set>
 
 #include "base/cancel.h"
 #include "base/executor.h"
@@ -11,7 +12,8 @@
 namespace verbatim::gateway {
 
 // The turns under way in sessions, so that deleting a session ends them at once instead of when
-// their commit fails. Shared by all executors; outlives them.
+// their commit fails, and that a session of one line runs one at a time. Shared by all executors;
+// outlives them.
 class RunningTurns {
  public:
   // The reason with which signals are fired; told by its address, which an array has only one of.
@@ -26,6 +28,9 @@ class RunningTurns {
     Entry& operator=(const Entry&) = delete;
     ~Entry();
 
+    // Keeps other turns out of the session until this one is over. False: another one is in.
+    [[nodiscard]] bool reserve();
+
    private:
     friend class RunningTurns;
     struct Shared {
@@ -34,6 +39,7 @@ class RunningTurns {
     };
     RunningTurns& turns_;
     std::shared_ptr<Shared> shared_;
+    bool reserved_ = false;
     std::multimap<std::string, std::shared_ptr<Shared>>::iterator place_;
   };
 
@@ -42,6 +48,7 @@ class RunningTurns {
 
  private:
   std::mutex mutex_;
+  std::unordered_set<std::string> reserved_;  // sessions
   std::multimap<std::string, std::shared_ptr<Entry::Shared>> entries_;
 };
 

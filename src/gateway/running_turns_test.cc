@@ -44,5 +44,20 @@ TEST(RunningTurns, a_turn_that_has_ended_is_left_alone) {
   EXPECT_FALSE(signal.fired());
 }
 
+TEST(RunningTurns, a_session_is_reserved_by_one_turn_until_that_is_over) {
+  base::sim::SimWorld world(1);
+  RunningTurns turns;
+  base::CancelSignal signal;
+  std::optional<RunningTurns::Entry> first;
+  first.emplace(turns, world.executor, "a", signal);
+  RunningTurns::Entry second(turns, world.executor, "a", signal);
+  RunningTurns::Entry other(turns, world.executor, "b", signal);
+  EXPECT_TRUE(first->reserve());
+  EXPECT_FALSE(second.reserve());
+  EXPECT_TRUE(other.reserve());
+  first.reset();
+  EXPECT_TRUE(second.reserve());
+}
+
 }  // namespace
 }  // namespace verbatim::gateway

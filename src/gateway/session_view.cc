@@ -108,29 +108,42 @@ void write_record(Writer& w, const TurnPtr& turn) {
   w.end_object();
 }
 
+void write_node(Writer& w, const TurnPtr& turn) {
+  const std::uint64_t begin = turn->row_size - turn->completion.size();
+  w.begin_object().field("id", std::to_string(turn->id)).key("parent");
+  turn->parent ? w.string(std::to_string(turn->parent->id)) : w.null();
+  w.field("seq", turn->seq)
+      .field("choice", std::uint64_t{turn->choice})
+      .field("truncated", turn->finish == message::FinishReason::kLength);
+  w.field("committed_at", static_cast<double>(turn->times.committed_ms) / 1000.0);
+  w.key("completion_span")
+      .begin_array()
+      .unsigned_integer(begin)
+      .unsigned_integer(turn->row_size)
+      .end_array();
+  w.field("num_tokens", turn->row_size)
+      .field("response_id", turn->completion_id)
+      .field("request_id", turn->request_id)
+      .field("finish_reason", message::name(turn->finish))
+      .field("attach", turn->attach.reason);
+  if (turn->attach.ambiguous) w.field("ambiguous", true);
+  if (turn->attach.difference) {
+    w.key("first_difference")
+        .begin_object()
+        .field("message", std::uint64_t{turn->attach.difference->message})
+        .field("field", turn->attach.difference->field)
+        .end_object();
+  }
+  w.end_object();
+}
+
+// The members "nodes" and "leaves" of the tree's object.
 void write_tree(Writer& w, const std::vector<TurnPtr>& turns) {
   std::unordered_set<std::uint64_t> parents;
-  w.key("tree").begin_object().key("nodes").begin_array();
+  w.key("nodes").begin_array();
   for (const auto& turn : turns) {
-    const std::uint64_t begin = turn->row_size - turn->completion.size();
-    w.begin_object().field("id", std::to_string(turn->id)).key("parent");
-    if (turn->parent) {
-      parents.insert(turn->parent->id);
-      w.string(std::to_string(turn->parent->id));
-    } else {
-      w.null();
-    }
-    w.field("seq", turn->seq).field("truncated", turn->finish == message::FinishReason::kLength);
-    w.field("committed_at", static_cast<double>(turn->times.committed_ms) / 1000.0);
-    w.key("completion_span")
-        .begin_array()
-        .unsigned_integer(begin)
-        .unsigned_integer(turn->row_size)
-        .end_array();
-    w.field("num_tokens", turn->row_size)
-        .field("response_id", turn->completion_id)
-        .field("attach", turn->attach.reason)
-        .end_object();
+    if (turn->parent) parents.insert(turn->parent->id);
+    write_node(w, turn);
   }
   w.end_array().key("leaves").begin_array();
   for (const auto& turn : turns) {
@@ -139,7 +152,19 @@ void write_tree(Writer& w, const std::vector<TurnPtr>& turns) {
     for (const auto& node : trajectory::path_to(turn)) w.string(std::to_string(node->id));
     w.end_array().end_object();
   }
-  w.end_array().end_object();
+  w.end_array();
+}
+
+// What a session was made with and has used up.
+void write_session(Writer& w, const store::SessionInfo& session) {
+  const auto& spec = *session.spec;
+  w.begin_object().field("session_id", spec.id).field("version", session.version);
+  w.field("created_at", static_cast<double>(spec.created_ms) / 1000.0)
+      .field("last_used_at", static_cast<double>(session.last_used_ms) / 1000.0);
+  w.field("turns", session.turns).field("tokens", session.tokens).field("bytes", session.bytes);
+  w.field("implicit", session.implicit).field("secret", !spec.secret_hash.empty());
+  w.key("options").raw(spec.options.empty() ? "{}" : spec.options);
+  w.key("metadata").raw(spec.metadata.empty() ? "{}" : spec.metadata).end_object();
 }
 
 }  // namespace
@@ -147,15 +172,37 @@ void write_tree(Writer& w, const std::vector<TurnPtr>& turns) {
 std::string session_view(const store::SessionInfo& session, const std::vector<TurnPtr>& turns,
                          unsigned max_trim) {
   Writer w;
-  w.begin_object().field("session_id", session.spec->id).key("records").begin_array();
+  w.begin_object().field("session_id", session.spec->id).key("session");
+  write_session(w, session);
+  w.key("records").begin_array();
   const TurnPtr last = turns.empty() ? nullptr : turns.back();
   for (const auto& turn : trajectory::path_to(last)) write_record(w, turn);
   w.end_array().key("metadata").begin_object().key("accumulated_token_ids");
   write_ids(w, last ? trajectory::row_of(last) : trajectory::TokenIds{});
   w.field("max_trim_tokens", static_cast<std::uint64_t>(max_trim))
       .field("version", session.version);
+  w.key("tree").begin_object();
   write_tree(w, turns);
-  w.end_object().end_object();
+  w.end_object().end_object().end_object();
+  return w.take();
+}
+
+std::string session_tree(const store::SessionInfo& session, const std::vector<TurnPtr>& turns) {
+  Writer w;
+  w.begin_object().field("session_id", session.spec->id).key("session");
+  write_session(w, session);
+  write_tree(w, turns);
+  w.end_object();
+  return w.take();
+}
+
+std::string session_list(const std::vector<store::SessionInfo>& sessions, bool more) {
+  Writer w;
+  w.begin_object().field("object", "list").key("data").begin_array();
+  for (const auto& session : sessions) write_session(w, session);
+  w.end_array().field("has_more", more).key("next");
+  more ? w.string(std::to_string(sessions.back().number)) : w.null();
+  w.end_object();
   return w.take();
 }
 

@@ -10,8 +10,15 @@ namespace verbatim::gateway {
 // The body of GET /sessions/{id}: {session_id, records, metadata}. Records are the turns from the
 // root to the one committed last, each with the request and response an engine would have seen,
 // rebuilt from the tree. metadata.accumulated_token_ids is the last row, metadata.tree lists every
-// turn of the session.
+// turn of the session. `session` says what it was made with and what it has used up.
 std::string session_view(const store::SessionInfo& session,
                          const std::vector<store::TurnPtr>& turns, unsigned max_trim);
+
+// The body of GET /sessions/{id}/tree: how each turn found its place, without ids and messages.
+std::string session_tree(const store::SessionInfo& session,
+                         const std::vector<store::TurnPtr>& turns);
+
+// The body of GET /sessions: a page of them; `more` follow.
+std::string session_list(const std::vector<store::SessionInfo>& sessions, bool more);
 
 }  // namespace verbatim::gateway

@@ -37,8 +37,11 @@ std::size_t size_at(const std::string& json, std::string_view key) {
 
 TEST(SessionView, a_fresh_session_is_empty) {
   const auto view = session_view(session(1), {}, 1);
-  EXPECT_EQ(view, R"({"session_id":"s1","records":[],"metadata":{"accumulated_token_ids":[],)"
-                  R"("max_trim_tokens":1,"version":1,"tree":{"nodes":[],"leaves":[]}}})");
+  EXPECT_EQ(view, R"({"session_id":"s1","session":{"session_id":"s1","version":1,)"
+                  R"("created_at":0.005,"last_used_at":0,"turns":0,"tokens":0,"bytes":0,)"
+                  R"("implicit":false,"secret":false,"options":{},"metadata":{}},"records":[],)"
+                  R"("metadata":{"accumulated_token_ids":[],"max_trim_tokens":1,"version":1,)"
+                  R"("tree":{"nodes":[],"leaves":[]}}})");
 }
 
 TEST(SessionView, a_record_is_the_request_and_the_response_of_an_engine) {

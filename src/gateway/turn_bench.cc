@@ -113,7 +113,7 @@ class Sessions {
  private:
   Task<void> run(TurnRequest& request, trajectory::TurnPtr& turn) {
     auto result = co_await runner_.run(request, watcher_, scene_.cancel);
-    if (result) turn = *result;
+    if (result) turn = result->front();
   }
 
   class Watcher final : public TurnObserver {

@@ -1,7 +1,9 @@
 #include "gateway/turn_runner.h"
 
 #include <algorithm>
+#include <deque>
 
+#include "base/gather.h"
 #include "gateway/learn.h"
 #include "message/fold.h"
 #include "trajectory/equality.h"
@@ -31,9 +33,10 @@ bool contains(const trajectory::TokenIds& ids, trajectory::TokenId id) {
 
 // A turn between plan and commit.
 struct TurnRunner::Running {
-  Running(TurnRequest& asked, Plan planned, const Model& model)
+  Running(TurnRequest& asked, const Plan& planned, std::uint32_t index, const Model& model)
       : request(asked),
-        plan(std::move(planned)),
+        plan(planned),
+        choice(index),
         stop_ids(model.renderer->stop_ids()),
         reasoning_open(model.markers->reasoning_open(plan.rendered.ids)),
         parser(*model.markers, {reasoning_open, request.wants_tools}, request.sampling.stop) {
@@ -43,7 +46,10 @@ struct TurnRunner::Running {
   }
 
   TurnRequest& request;
-  Plan plan;
+  const Plan& plan;  // of all choices
+  std::uint32_t choice;
+  std::uint64_t number = 0;             // of the turn
+  std::vector<std::string> native_ids;  // of its calls, as the model wrote them
   trajectory::TokenIds stop_ids;
   bool reasoning_open;  // where the answer begins
   chat::parsers::TokenParser parser;
@@ -92,14 +98,63 @@ TurnRunner::TurnRunner(base::Runtime& runtime, const Model& model, engine::Engin
       store_(store),
       listener_(listener),
       options_(options),
-      planner_(model, store, key) {}
+      planner_(model, store, key),
+      handles_(key) {}
 
-Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest& request, TurnObserver& observer,
-                                                  base::CancelSignal& cancel) {
+// One of several choices under way.
+struct TurnRunner::Choice {
+  base::CancelSignal& stop;  // of all of them
+  Result<std::unique_ptr<Turn>>& first_failure;
+  std::unique_ptr<Turn> turn;
+};
+
+Task<Result<Turns>> TurnRunner::run(TurnRequest& request, TurnObserver& observer,
+                                    base::CancelSignal& cancel) {
   const auto received = runtime_.clock().now();
   const auto received_ms = runtime_.clock().wall_ms();
-  if (auto status = engine_.check(request.sampling); !status.ok())
-    co_return std::move(status).error();
+  const auto plan = co_await this->plan(request, received);
+  if (!plan) co_return plan.error();
+  observer.on_planned();
+
+  base::CancelSignal stop;
+  base::CancelHook on_cancel(cancel, [&] { stop.fire(cancel.reason()); });
+  Result<std::unique_ptr<Turn>> first_failure = std::unique_ptr<Turn>();
+  std::deque<Running> running;
+  std::deque<Choice> choices;
+  std::vector<Task<void>> tasks;
+  for (std::uint32_t i = 0; i < request.choices; ++i) {
+    auto& turn = running.emplace_back(request, *plan, i, model_);
+    turn.number = runtime_.random.next();
+    turn.received = received;
+    turn.received_ms = received_ms;
+    auto& choice = choices.emplace_back(Choice{stop, first_failure, nullptr});
+    tasks.push_back(run_choice(turn, observer.of_choice(i), choice));
+  }
+  co_await base::gather(std::move(tasks));
+  if (!first_failure) co_return std::move(first_failure).error();
+  if (cancel.fired()) co_return error(ErrorKind::kCancelled, cancel.reason());
+  store::NewTurns added;
+  added.use = plan->session_use;
+  added.spec = request.session_spec;
+  for (auto& choice : choices) added.turns.push_back(std::move(choice.turn));
+  co_return co_await commit(std::move(added), *plan);
+}
+
+Task<void> TurnRunner::run_choice(Running& turn, TurnObserver& observer, Choice& choice) {
+  auto answered = co_await answer(turn, observer, choice.stop);
+  if (answered) {
+    choice.turn = std::move(*answered);
+    co_return;
+  }
+  // What fails behind it fails because of it.
+  if (!choice.first_failure) co_return;
+  choice.first_failure = std::move(answered).error();
+  choice.stop.fire("another choice of the request failed");
+}
+
+Task<Result<Plan>> TurnRunner::plan(TurnRequest& request, base::MonoTime received) {
+  auto status = engine_.check(request.sampling);
+  if (!status.ok()) co_return std::move(status).error();
   // An engine that came up after the gateway may not have been asked yet. Where it doesn't answer
   // now either, the turn fails soon enough.
   if (model_.max_model_len.load() == 0 && !model_.learned.load()) {
@@ -107,27 +162,37 @@ Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest& request, TurnObse
     (void)probe;
   }
   auto plan = co_await planner_.plan(request);
-  if (!plan) co_return std::move(plan).error();
-  if (plan->session_id.empty()) plan->session_id = base::new_hex_id(runtime_.random);
+  if (!plan || !plan->session_id.empty()) co_return plan;
+  plan->session_id = base::new_hex_id(runtime_.random);
+  auto spec = std::make_shared<store::SessionSpec>(plan->session_id, runtime_.clock().wall_ms());
+  spec->owner = request.owner;
+  request.session_spec = std::move(spec);
+  co_return plan;
+}
 
-  Running turn(request, std::move(*plan), model_);
-  turn.received = received;
-  turn.received_ms = received_ms;
-  observer.on_planned();
-
+engine::TokenRequest TurnRunner::token_request(const Running& turn,
+                                               base::CancelSignal& cancel) const {
   engine::TokenRequest asked;
   asked.request_id = base::new_hex_id(runtime_.random);
   asked.model = model_.name;
   asked.prompt = turn.plan.prompt;
   asked.chat = turn.request.chat;
   asked.sampling = turn.request.sampling;
+  // Equal seeds would make equal choices.
+  if (asked.sampling.seed) *asked.sampling.seed += turn.choice;
   asked.max_new_tokens = turn.plan.max_new_tokens;
   asked.stop_token_ids = turn.stop_ids;
   asked.routing_key = turn.plan.session_id;
   if (turn.plan.parent) asked.last_engine_url = turn.plan.parent->engine_url;
-  asked.headers = std::move(turn.request.headers);
-  asked.deadline = received + options_.turn_timeout;
+  asked.headers = turn.request.headers;
+  asked.deadline = turn.received + options_.turn_timeout;
   asked.cancel = &cancel;
+  return asked;
+}
+
+Task<Result<std::unique_ptr<Turn>>> TurnRunner::answer(Running& turn, TurnObserver& observer,
+                                                       base::CancelSignal& cancel) {
+  auto asked = token_request(turn, cancel);
   auto stream = co_await engine_.generate(std::move(asked));
   if (!stream) co_return std::move(stream).error();
   // Only now it is certain which engine samples.
@@ -135,22 +200,23 @@ Task<Result<trajectory::TurnPtr>> TurnRunner::run(TurnRequest& request, TurnObse
   if (auto status = check_stops(turn); !status.ok()) co_return status.error();
   if (auto status = co_await sample(turn, **stream, observer); !status.ok())
     co_return std::move(status).error();
+  co_return conclude(turn, (*stream)->end());
+}
 
-  auto node = conclude(turn, (*stream)->end());
-  if (!node) co_return std::move(node).error();
-  if (cancel.fired()) co_return error(ErrorKind::kCancelled, cancel.reason());
-  // The point of no return: from here on the turn stands, whatever becomes of the client.
-  if (listener_ != nullptr) listener_->committing(turn.plan.session_id);
-  store::NewTurns added(std::move(*node), turn.plan.session_use);
+// The point of no return: from here on the turns stand, whatever becomes of the client.
+Task<Result<Turns>> TurnRunner::commit(store::NewTurns added, const Plan& plan) {
+  const std::size_t count = added.turns.size();
+  for (std::size_t i = 0; listener_ != nullptr && i < count; ++i)
+    listener_->committing(plan.session_id);
   auto recorded = co_await store_.commit(std::move(added));
-  if (!recorded) {
-    if (listener_ != nullptr)
-      co_await listener_->not_committed(runtime_.executor, turn.plan.session_id);
-    co_return std::move(recorded).error();
+  for (std::size_t i = 0; listener_ != nullptr && i < count; ++i) {
+    if (recorded) {
+      co_await listener_->committed(runtime_.executor, (*recorded)[i], plan.session_use);
+    } else {
+      co_await listener_->not_committed(runtime_.executor, plan.session_id);
+    }
   }
-  if (listener_ != nullptr)
-    co_await listener_->committed(runtime_.executor, recorded->front(), turn.plan.session_use);
-  co_return recorded->front();
+  co_return recorded;
 }
 
 Task<Status> TurnRunner::sample(Running& turn, engine::TokenStream& stream,
@@ -179,7 +245,7 @@ Task<Status> TurnRunner::sample(Running& turn, engine::TokenStream& stream,
       }
       turn.parser.finish(reason(turn, stream.end()), events);
     }
-    give_call_ids(events);
+    give_handles(turn, events);
     for (const auto& event : events) turn.folded.add(event);
     if (!events.empty() || !shown.ids.empty()) {
       if (auto status = co_await observer.on_chunk(events, shown); !status.ok()) {
@@ -233,13 +299,27 @@ void TurnRunner::feed(Running& turn, std::span<const trajectory::TokenId> ids,
                    events);
 }
 
-// Calls get the id the client sees; what the model wrote itself is not printed by this build's
-// families.
-void TurnRunner::give_call_ids(message::Events& events) {
+// Calls get the id the client sees. What the model wrote itself is kept for the template.
+void TurnRunner::give_handles(Running& turn, message::Events& events) {
   for (auto& event : events) {
     auto* start = std::get_if<message::ToolCallStart>(&event);
     if (start == nullptr) continue;
-    start->native_id = "call_" + base::new_base62_id(runtime_.random, 24);
+    turn.native_ids.push_back(std::move(start->native_id));
+    const bool fits = start->index <= UINT8_MAX;
+    start->native_id = fits ? handles_.make("call_", turn.plan.scope,
+                                            {turn.number, static_cast<std::uint8_t>(start->index)})
+                            : "call_" + base::new_base62_id(runtime_.random, 24);
+  }
+}
+
+void TurnRunner::name_calls(const Running& turn, message::Message& answer) const {
+  const auto& form = model_.renderer->family().native_id;
+  if (form.empty()) return;
+  const std::size_t before = count_calls(turn.request.messages);
+  for (std::size_t i = 0; i < answer.tool_calls.size(); ++i) {
+    auto& call = answer.tool_calls[i];
+    call.native_id = turn.native_ids[i].empty() ? derived_native_id(form, call.name, before + i)
+                                                : turn.native_ids[i];
   }
 }
 
@@ -262,19 +342,21 @@ Result<std::unique_ptr<Turn>> TurnRunner::conclude(Running& turn, const engine::
     if (auto status = take_exact(turn, *end.exact_logprobs); !status.ok()) return status.error();
   }
   auto node = std::make_unique<Turn>();
-  auto& plan = turn.plan;
-  node->id = runtime_.random.next();
+  const auto& plan = turn.plan;
+  node->id = turn.number;
+  node->choice = turn.choice;
   node->session_id = plan.session_id;
   node->parent = plan.parent;
   node->root = plan.root;
   node->messages.assign(turn.request.messages.begin() + static_cast<std::ptrdiff_t>(plan.suffix),
                         turn.request.messages.end());
   node->answer = turn.folded.to_message();
+  name_calls(turn, node->answer);
   node->message_count = static_cast<std::uint32_t>(turn.request.messages.size() + 1);
   node->parent_trim = plan.trim;
   node->row_size = plan.prompt_size + turn.completion.size();
-  node->prompt = std::move(plan.rendered.ids);
-  node->spans = std::move(plan.rendered.spans);
+  node->prompt = plan.rendered.ids;
+  node->spans = plan.rendered.spans;
   node->finish = message::client_finish(reason(turn, end), turn.folded.complete_calls());
   node->engine_finish = end.finish.raw;
   node->closed = !turn.completion.empty() && model_.renderer->closes(turn.completion.back());
@@ -299,10 +381,10 @@ Result<std::unique_ptr<Turn>> TurnRunner::conclude(Running& turn, const engine::
         trajectory::RenderSkew{end.skew->rendered, end.skew->sent, end.skew->common};
   node->sampling = turn.request.sampling;
   node->max_new_tokens = plan.max_new_tokens;
-  node->template_kwargs = std::move(turn.request.template_kwargs);
-  node->request_id = std::move(turn.request.request_id);
-  node->completion_id = std::move(turn.request.completion_id);
-  node->thread_id = std::move(turn.request.thread_id);
+  node->template_kwargs = turn.request.template_kwargs;
+  node->request_id = turn.request.request_id;
+  node->completion_id = turn.request.completion_id;
+  node->thread_id = turn.request.thread_id;
   node->times.received_ms = turn.received_ms;
   node->times.committed_ms = runtime_.clock().wall_ms();
   node->times.first_token_us =

@@ -18,6 +18,8 @@ class TurnObserver {
   virtual ~TurnObserver() = default;
   // The request is accepted; the engine is asked next.
   virtual void on_planned() {}
+  // Who follows one of several choices.
+  virtual TurnObserver& of_choice(std::uint32_t /*choice*/) { return *this; }
   // Calls get their handles before: ToolCallStart::native_id is what the client is to see. A
   // failure (the client is gone) ends the turn uncommitted.
   virtual base::Task<base::Status> on_chunk(std::span<const message::Event> events,
@@ -40,6 +42,8 @@ class CommitListener {
   }
 };
 
+using Turns = std::vector<trajectory::TurnPtr>;
+
 struct RunnerOptions {
   base::Duration turn_timeout = std::chrono::seconds(600);
   base::Duration learn_timeout = std::chrono::seconds(5);  // for asking an engine what it is
@@ -54,20 +58,33 @@ class TurnRunner {
              store::Store& store, CommitListener* listener, std::string_view key,
              RunnerOptions options = {});
 
-  // The request is normalised, and parts of it are moved into the turn. It stays the caller's, so
-  // that a long history is freed behind the answer and not in front of its last event.
-  base::Task<base::Result<trajectory::TurnPtr>> run(TurnRequest& request, TurnObserver& observer,
-                                                    base::CancelSignal& cancel);
+  // Runs each choice of the request as a turn of its own, siblings that are sampled at the same
+  // time, and commits all of them or none: where one fails, the others are given up and the request
+  // fails. The request is normalised, and parts of it are moved into the turn. It stays the
+  // caller's, so that a long history is freed behind the answer and not in front of its last event.
+  base::Task<base::Result<Turns>> run(TurnRequest& request, TurnObserver& observer,
+                                      base::CancelSignal& cancel);
 
  private:
   struct Running;
+  struct Choice;
+  base::Task<base::Result<Plan>> plan(TurnRequest& request, base::MonoTime received);
+  engine::TokenRequest token_request(const Running& turn, base::CancelSignal& cancel) const;
+  // From the engine request to a turn that can be committed.
+  base::Task<void> run_choice(Running& turn, TurnObserver& observer, Choice& choice);
+  base::Task<base::Result<std::unique_ptr<trajectory::Turn>>> answer(Running& turn,
+                                                                     TurnObserver& observer,
+                                                                     base::CancelSignal& cancel);
+  base::Task<base::Result<Turns>> commit(store::NewTurns added, const Plan& plan);
   base::Task<base::Status> sample(Running& turn, engine::TokenStream& stream,
                                   TurnObserver& observer);
   // Shows and reads what of the chunk belongs to the turn.
   void take(Running& turn, engine::TokenChunk& chunk, engine::TokenChunk& shown,
             message::Events& events);
   void feed(Running& turn, std::span<const trajectory::TokenId> ids, message::Events& events);
-  void give_call_ids(message::Events& events);
+  void give_handles(Running& turn, message::Events& events);
+  // What templates are shown as the ids of the answer's calls.
+  void name_calls(const Running& turn, message::Message& answer) const;
   static message::FinishReason reason(const Running& turn, const engine::TokenEnd& end);
   [[nodiscard]] base::Status check_stops(const Running& turn) const;
   static base::Status take_exact(Running& turn, std::span<const double> logprobs);
@@ -81,6 +98,7 @@ class TurnRunner {
   CommitListener* listener_;
   RunnerOptions options_;
   Planner planner_;
+  Handles handles_;
 };
 
 }  // namespace verbatim::gateway

@@ -92,21 +92,32 @@ void write_logprobs(json::Writer& w, std::span<const TokenLogprob> logprobs) {
   w.end_array().end_object();
 }
 
-std::string write_chat_answer(const ChatHead& head, const ChatAnswer& answer) {
-  json::Writer w;
-  w.begin_object().field("id", head.id).field("object", "chat.completion");
-  w.field("created", head.created).field("model", head.model);
-  w.key("choices").begin_array().begin_object().field("index", 0).key("message");
-  write_message(w, answer.message);
+namespace {
+void write_choice(json::Writer& w, std::size_t index, const ChatAnswer& choice) {
+  w.begin_object().field("index", std::uint64_t{index}).key("message");
+  write_message(w, choice.message);
   w.key("logprobs");
-  if (answer.with_logprobs) {
-    write_logprobs(w, answer.logprobs);
+  if (choice.with_logprobs) {
+    write_logprobs(w, choice.logprobs);
   } else {
     w.null();
   }
-  w.field("finish_reason", message::name(answer.finish)).end_object().end_array();
-  w.key("usage");
-  write_usage(w, answer.usage);
+  w.field("finish_reason", message::name(choice.finish)).end_object();
+}
+}  // namespace
+
+std::string write_chat_answer(const ChatHead& head, const ChatAnswer& answer) {
+  return write_chat_answer(head, std::span(&answer, 1));
+}
+
+std::string write_chat_answer(const ChatHead& head, std::span<const ChatAnswer> choices) {
+  json::Writer w;
+  w.begin_object().field("id", head.id).field("object", "chat.completion");
+  w.field("created", head.created).field("model", head.model);
+  w.key("choices").begin_array();
+  for (std::size_t i = 0; i < choices.size(); ++i) write_choice(w, i, choices[i]);
+  w.end_array().key("usage");
+  write_usage(w, choices.front().usage);
   w.end_object();
   return w.take();
 }

@@ -30,11 +30,12 @@ struct TokenLogprob {
   std::vector<Top> top;
 };
 
-// A whole turn, for clients that do not stream. Ids of calls are what the client is to see.
+// A whole turn (one choice of an answer), for clients that do not stream. Ids of calls are what the
+// client is to see.
 struct ChatAnswer {
   message::Message message;  // role assistant
   message::FinishReason finish = message::FinishReason::kStop;
-  message::Usage usage;
+  message::Usage usage;  // of the whole answer; read of the first choice
   std::vector<TokenLogprob> logprobs;
   bool with_logprobs = false;  // the client asked: an empty list is shown too
 };
@@ -43,5 +44,7 @@ struct ChatAnswer {
 // reasoning_content as DeepSeek, SGLang and older vLLM name it. Fields without content are left
 // out, but for content, which is then null.
 std::string write_chat_answer(const ChatHead& head, const ChatAnswer& answer);
+// The same with several choices, at least one.
+std::string write_chat_answer(const ChatHead& head, std::span<const ChatAnswer> choices);
 
 }  // namespace verbatim::protocol

@@ -18,6 +18,7 @@ constexpr std::size_t kMaxStopBytes = 1024;
 constexpr std::size_t kMaxStopIds = 256;
 constexpr std::int64_t kMaxTopLogprobs = 20;
 constexpr std::size_t kMaxSaltBytes = 1024;
+constexpr std::int64_t kMaxChoices = 128;  // as at OpenAI
 
 using Field = const std::string&;
 using Reader = Status (*)(const Value& value, Field field, ChatRequest& request);
@@ -123,10 +124,10 @@ Status read_max_tokens(const Value& v, Field f, ChatRequest& r) {
   return {};
 }
 
-Status read_n(const Value& v, Field f, ChatRequest&) {
-  auto n = read_integer(v, f, {.min = 1, .expected = "1"});
+Status read_n(const Value& v, Field f, ChatRequest& r) {
+  auto n = read_integer(v, f, {1, kMaxChoices, "an integer in [1, 128]"});
   if (!n) return std::move(n).error();
-  if (*n > 1) return unsupported(f, "only one choice per request, found " + found(v));
+  r.choices = static_cast<unsigned>(*n);
   return {};
 }
 

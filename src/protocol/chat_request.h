@@ -24,6 +24,7 @@ struct ChatRequest {
   bool stream = false;
   bool include_usage = false;
   std::string chat_template_kwargs;  // raw JSON object; empty: none
+  unsigned choices = 1;              // n
   std::string user;
   std::string metadata;  // raw JSON object; empty: none
 

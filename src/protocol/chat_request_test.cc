@@ -205,7 +205,7 @@ TEST(ChatRequest, type_errors_name_the_field_what_was_expected_and_what_was_foun
        "top_logprobs: expected an integer in [0, 20], found 21"},
       {with(R"("tool_choice":"maybe")"),
        "tool_choice: expected auto, none, required or an object, found \"maybe\""},
-      {with(R"("n":0)"), "n: expected 1, found 0"},
+      {with(R"("n":0)"), "n: expected an integer in [1, 128], found 0"},
       {with(R"("chat_template_kwargs":[])"),
        "chat_template_kwargs: expected an object, found an array"},
       {with(R"("stream_options":{"include_usage":1})"),
@@ -216,7 +216,7 @@ TEST(ChatRequest, type_errors_name_the_field_what_was_expected_and_what_was_foun
 
 TEST(ChatRequest, what_would_change_the_answer_and_is_not_served_is_refused_by_name) {
   for (const auto* parameter :
-       {R"("n":2)", R"("tool_choice":"required")", R"("tool_choice":{"type":"function"})",
+       {R"("tool_choice":"required")", R"("tool_choice":{"type":"function"})",
         R"("response_format":{"type":"json_object"})", R"("logit_bias":{"1":2})",
         R"("functions":[])", R"("audio":{})", R"("modalities":["text","audio"])",
         R"("prediction":{})", R"("store":true)", R"("reasoning_effort":"low")",

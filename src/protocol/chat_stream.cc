@@ -54,7 +54,8 @@ ChatStreamEmitter::ChatStreamEmitter(const ChatHead& head, const Options& option
 
 std::string ChatStreamEmitter::chunk(std::string_view delta, std::string_view finish) {
   std::string out = head_;
-  out.append(",\"choices\":[{\"index\":0,\"delta\":").append(delta).append(",\"logprobs\":");
+  out.append(",\"choices\":[{\"index\":").append(std::to_string(options_.index));
+  out.append(",\"delta\":").append(delta).append(",\"logprobs\":");
   if (pending_.empty()) {
     out += "null";
   } else {
@@ -90,10 +91,12 @@ void ChatStreamEmitter::events(std::span<const message::Event> events,
   }
 }
 
-void ChatStreamEmitter::finish(message::FinishReason reason, const message::Usage& usage,
-                               std::vector<std::string>& out) {
+void ChatStreamEmitter::finish(message::FinishReason reason, std::vector<std::string>& out) {
   open(out);
   out.push_back(chunk("{}", message::name(reason)));
+}
+
+void ChatStreamEmitter::end(const message::Usage& usage, std::vector<std::string>& out) {
   if (options_.include_usage) {
     json::Writer w;
     write_usage(w, usage);

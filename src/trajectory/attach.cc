@@ -15,7 +15,8 @@ using message::Role;
 // How well the history of a candidate fits beyond its digest.
 struct Fit {
   bool reasoning_differs = false;
-  bool raw = true;  // texts and arguments byte for byte
+  std::size_t equal_ids = 0;  // of calls: the client gave back what it was given
+  bool raw = true;            // texts and arguments byte for byte
   std::size_t equal_reasonings = 0;
 };
 
@@ -32,6 +33,7 @@ void compare(Fit& fit, const Message& stored, const Message& sent) {
   }
   if (stored.text != sent.text) fit.raw = false;
   for (std::size_t i = 0; i < stored.tool_calls.size() && i < sent.tool_calls.size(); ++i) {
+    if (stored.tool_calls[i].id == sent.tool_calls[i].id) ++fit.equal_ids;
     if (stored.tool_calls[i].arguments != sent.tool_calls[i].arguments) fit.raw = false;
   }
 }
@@ -90,16 +92,16 @@ std::vector<Digest> attach_digests(std::span<const Message> messages,
 }
 
 Placement place(std::span<const Message> messages, std::span<const Digest> chain,
-                std::span<const TurnPtr> candidates) {
+                std::span<const TurnPtr> candidates, Equality equality) {
   for (std::size_t i = messages.size(); i-- > 0;) {
     if (i + 1 >= messages.size() || messages[i].role != Role::kAssistant) continue;
     Placement best;
-    std::tuple<bool, std::size_t> best_rank{};
+    std::tuple<std::size_t, bool, std::size_t> best_rank{};
     for (const auto& turn : candidates) {
       if (turn->digest != chain[i] || turn->message_count != i + 1) continue;
       const Fit fit = fit_of(turn, messages);
-      if (fit.reasoning_differs) continue;
-      const std::tuple rank{fit.raw, fit.equal_reasonings};
+      if (fit.reasoning_differs || (equality == Equality::kExact && !fit.raw)) continue;
+      const std::tuple rank{fit.equal_ids, fit.raw, fit.equal_reasonings};
       const bool tie = best.parent && rank == best_rank;
       if (!best.parent || rank > best_rank || (tie && turn->seq > best.parent->seq)) {
         best.parent = turn;

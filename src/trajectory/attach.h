@@ -49,15 +49,22 @@ struct Placement {
   bool ambiguous = false;
 };
 
+// Which spellings of a history are the recorded one.
+enum class Equality {
+  kValue,  // the equality of docs/design.md 5
+  kExact,  // beyond that, texts and arguments byte for byte
+};
+
 // Positions whose digests are worth a query: those of assistant messages before the last message,
 // deepest first.
 std::vector<Digest> attach_digests(std::span<const message::Message> messages,
                                    std::span<const Digest> chain);
 
 // The deepest candidate that fits. Pure. Of several at one depth: reasoning that the client sent
-// must not differ; then exact raw match, then reasoning that is equal rather than absent, then the
-// newest; what is left equal is reported as ambiguous.
+// must not differ; then equal ids of calls (handles are given back unchanged), exact raw match,
+// then reasoning that is equal rather than absent, then the newest; what is left equal is reported
+// as ambiguous.
 Placement place(std::span<const message::Message> messages, std::span<const Digest> chain,
-                std::span<const TurnPtr> candidates);
+                std::span<const TurnPtr> candidates, Equality equality = Equality::kValue);
 
 }  // namespace verbatim::trajectory

@@ -24,7 +24,7 @@ using message::TokenSpan;
 // Where a request first differs from a recorded conversation.
 struct Difference {
   std::uint32_t message = 0;  // index in the request
-  std::string field;          // "role", "text", "reasoning", "tool_calls[1].arguments", "count" ...
+  std::string field;          // "content", "tool_calls[1].function.arguments", "missing" ...
   bool operator==(const Difference&) const = default;
 };
 

@@ -16,14 +16,18 @@ class ChatServer {
  public:
   explicit ChatServer(std::string_view family = "chatml", std::uint64_t seed = 7)
       : scene(family, seed),
-        endpoint(scene.world.runtime, *scene.model, scene.store, scene.runner, running),
+        endpoint(scene.world.runtime, *scene.model, scene.store, scene.runner, running, replays),
         server_(scene.world.runtime, [this](const net::Request& request, net::Responder& responder,
                                             base::CancelSignal& cancel) {
-          return endpoint.handle(request, responder, cancel, std::string(request.path.substr(1)));
+          Door door;
+          door.session_id = request.path.substr(1);
+          if (door.session_id.empty()) door.use = store::SessionUse::kImplicit;
+          return endpoint.handle(request, responder, cancel, std::move(door));
         }) {}
 
   Scene scene;
   RunningTurns running;
+  Replays replays;
   ChatEndpoint endpoint;
   std::optional<HttpCaller> caller;
 

@@ -55,6 +55,7 @@ class HttpCaller {
   }
   base::Task<Answer> get(std::string path) { return call("GET", std::move(path)); }
   base::Task<void> stop() { return client_.stop(); }
+  [[nodiscard]] std::uint16_t port() const { return port_; }
 
  private:
   base::Runtime& runtime_;

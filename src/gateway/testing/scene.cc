@@ -63,7 +63,13 @@ void Scene::run(Task<void> task) {
 }
 
 base::Result<trajectory::TurnPtr> Scene::turn(TurnRequest request) {
-  std::optional<base::Result<trajectory::TurnPtr>> result;
+  auto result = turns(std::move(request));
+  if (!result) return std::move(result).error();
+  return result->front();
+}
+
+base::Result<Turns> Scene::turns(TurnRequest request) {
+  std::optional<base::Result<Turns>> result;
   run(keep(runner.run(request, watcher, cancel), result));
   return *std::move(result);
 }

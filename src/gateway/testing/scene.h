@@ -49,6 +49,7 @@ class Scene {
   // Runs a task to its end; a task that never ends fails the test.
   void run(base::Task<void> task);
   base::Result<trajectory::TurnPtr> turn(TurnRequest request);
+  base::Result<Turns> turns(TurnRequest request);
   base::Result<Plan> plan(TurnRequest request);
   // A turn that must be recorded: `said` is what the engine samples, its stop token included.
   trajectory::TurnPtr recorded(TurnRequest request, std::string_view said);

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "gateway/access.h"
+#include "net/http_types.h"
+#include "store/store.h"
+
+namespace verbatim::gateway {
+
+// By which a chat request comes in: which session it means.
+struct Door {
+  std::string session_id;  // empty: stateless chat
+  store::SessionUse use = store::SessionUse::kExisting;
+  std::shared_ptr<const store::SessionSpec> spec;  // kImplicit: what the first commit makes
+  std::string owner;
+};
+
+// May stand in a header as the name of a session, or in a path as its id: 1 to 200 of the
+// characters A-Z a-z 0-9 . _ : ~ @ + = -, and no folder ("." or "..").
+bool is_session_name(std::string_view name);
+
+// kNotFound with the remedy; `what` begins the message. Bytes that are no name are not repeated.
+base::Error no_session(std::string_view id, std::string_view what = "session not found");
+
+// Header fields by which agents name their session, in the order they are looked at.
+// `operators` is the operator's own (--session-header), before all others; empty: none.
+//
+// Error: kInvalidRequest naming the field, where what it holds is no name.
+//
+// The session has an id of its own, made of owner, field and name: another owner's session of that
+// name is another one, and no id leads out of a folder.
+base::Result<Door> door_of_headers(const net::Headers& headers, const Caller& caller,
+                                   std::string_view operators, std::int64_t now_ms);
+
+}  // namespace verbatim::gateway

@@ -1,0 +1,29 @@
+#include "gateway/grace.h"
+
+namespace verbatim::gateway {
+
+Grace::Grace(base::Executor& executor, base::Duration time, base::CancelSignal& turns)
+    : executor_(executor),
+      time_(time),
+      turns_(turns),
+      shared_(std::make_shared<Shared>(Shared{executor, this})) {}
+
+Grace::~Grace() {
+  shared_->grace = nullptr;
+}
+
+std::function<void()> Grace::on_abandoned() const {
+  return [shared = shared_] {
+    shared->executor.post([shared] {
+      if (shared->grace != nullptr) shared->grace->begin();
+    });
+  };
+}
+
+void Grace::begin() {
+  timer_.arm(executor_.timers(), executor_.clock().now() + time_, [this] {
+    if (!is_read || !is_read()) turns_.fire("the client hung up and did not ask again");
+  });
+}
+
+}  // namespace verbatim::gateway

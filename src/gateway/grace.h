@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/cancel.h"
+#include "base/executor.h"
+#include "base/timer.h"
+
+namespace verbatim::gateway {
+
+// Gives turns that nobody reads any more some time before they are given up: a client may ask for
+// their answer again. On the executor of the turns; its callback may be called from any thread,
+// also when it is gone.
+class Grace {
+ public:
+  Grace(base::Executor& executor, base::Duration time, base::CancelSignal& turns);
+  Grace(const Grace&) = delete;
+  Grace& operator=(const Grace&) = delete;
+  ~Grace();
+
+  // Tells that the last reader has left.
+  [[nodiscard]] std::function<void()> on_abandoned() const;
+  // At the end of the time this is asked: does somebody read again?
+  std::function<bool()> is_read;
+
+ private:
+  struct Shared {
+    base::Executor& executor;
+    Grace* grace;  // null: it is gone; touched on the executor only
+  };
+  void begin();
+
+  base::Executor& executor_;
+  const base::Duration time_;
+  base::CancelSignal& turns_;
+  base::Timer timer_;
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace verbatim::gateway

@@ -1,0 +1,166 @@
+#include "gateway/sessions_endpoint.h"
+
+#include <charconv>
+#include <optional>
+
+#include "base/random.h"
+#include "gateway/chat_endpoint.h"
+#include "gateway/doors.h"
+#include "gateway/session_options.h"
+#include "gateway/session_view.h"
+#include "json/writer.h"
+
+namespace verbatim::gateway {
+
+using base::ErrorKind;
+using base::invalid;
+using base::Result;
+using base::Status;
+using base::Task;
+
+namespace {
+
+constexpr std::string_view kJson = "application/json";
+constexpr std::uint64_t kPage = 100;
+constexpr std::uint64_t kMaxPage = 1000;
+constexpr std::size_t kMaxIdInMessage = 64;
+
+Status check_not_secret(const Caller& caller) {
+  if (caller.session_id.empty()) return {};
+  return base::error(ErrorKind::kUnauthorized,
+                     "a session's secret opens the chat of its session alone: use a key of the "
+                     "operator here");
+}
+
+Status read_number(std::string_view text, const std::string& field, std::uint64_t min,
+                   std::uint64_t max, std::uint64_t& into) {
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), into);
+  if (failed == std::errc() && end == text.data() + text.size() && into >= min && into <= max)
+    return {};
+  return invalid(field, "expected an integer in [" + std::to_string(min) + ", " +
+                            std::to_string(max) + "], found \"" +
+                            std::string(text.substr(0, kMaxIdInMessage)) + "\"");
+}
+
+// One `name=value` of the query.
+Status read_parameter(std::string_view parameter, store::SessionQuery& query) {
+  const auto equals = std::min(parameter.find('='), parameter.size());
+  const auto name = parameter.substr(0, equals);
+  const auto value = parameter.substr(std::min(equals + 1, parameter.size()));
+  if (name == "limit") {
+    std::uint64_t limit = 0;
+    if (auto status = read_number(value, "limit", 1, kMaxPage, limit); !status.ok()) return status;
+    query.limit = limit;
+    return {};
+  }
+  if (name == "after") return read_number(value, "after", 0, UINT64_MAX, query.after);
+  if (name == "implicit") {
+    if (value != "true" && value != "false")
+      return invalid("implicit", "expected true or false, found \"" +
+                                     std::string(value.substr(0, kMaxIdInMessage)) + "\"");
+    query.implicit = value == "true";
+    return {};
+  }
+  return invalid(std::string(name.substr(0, kMaxIdInMessage)),
+                 "unknown parameter; allowed: limit, after, implicit");
+}
+
+Result<store::SessionQuery> read_query(std::string_view text, const Caller& caller) {
+  store::SessionQuery query;
+  query.owner = caller.owner;
+  query.limit = kPage;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('&'), text.size());
+    if (auto status = read_parameter(text.substr(0, end), query); !status.ok())
+      return std::move(status).error();
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return query;
+}
+
+}  // namespace
+
+Task<Result<store::SessionInfo>> session_of(store::Store& store, const Caller& caller,
+                                            std::string id) {
+  const auto info = co_await store.session(id);
+  if (!info) co_return info.error();
+  const bool own = info->has_value() && (*info)->spec->owner == caller.owner &&
+                   (caller.session_id.empty() || caller.session_id == id);
+  if (own) co_return **info;
+  co_return no_session(id);
+}
+
+Task<Result<store::SessionInfo>> SessionsEndpoint::find(const Caller& caller, std::string id) {
+  auto status = check_not_secret(caller);
+  if (!status.ok()) co_return std::move(status).error();
+  co_return co_await session_of(store_, caller, std::move(id));
+}
+
+Task<void> SessionsEndpoint::create(const net::Request& http, net::Responder& responder,
+                                    Caller caller) {
+  auto status = check_not_secret(caller);
+  if (!status.ok()) co_return co_await send_error(responder, status.error());
+  auto asked = read_session_request(http.body, model_);
+  if (!asked) co_return co_await send_error(responder, asked.error());
+  store::SessionSpec spec(base::new_hex_id(runtime_.random), runtime_.clock().wall_ms());
+  spec.owner = std::move(caller.owner);
+  spec.options = asked->options.text();
+  spec.metadata = std::move(asked->metadata);
+  std::string secret;
+  if (asked->secret) {
+    secret = new_secret(runtime_.random);
+    spec.secret_hash = secret_hash(secret);
+  }
+  json::Writer w;
+  w.begin_object().field("session_id", spec.id);
+  if (!secret.empty()) w.field("secret", secret);
+  w.field("mode", name(asked->options.rules.mode)).end_object();
+  const auto made = co_await store_.create_session(std::move(spec));
+  if (!made.ok()) co_return co_await send_error(responder, made.error());
+  (void)co_await responder.send(200, kJson, w.text());
+}
+
+Task<void> SessionsEndpoint::list(const net::Request& http, net::Responder& responder,
+                                  Caller caller) {
+  auto status = check_not_secret(caller);
+  if (!status.ok()) co_return co_await send_error(responder, status.error());
+  auto query = read_query(http.query, caller);
+  if (!query) co_return co_await send_error(responder, query.error());
+  const std::size_t limit = query->limit;
+  ++query->limit;  // one more tells whether there are more
+  auto found = co_await store_.sessions(std::move(*query));
+  if (!found) co_return co_await send_error(responder, found.error());
+  const bool more = found->size() > limit;
+  if (more) found->pop_back();
+  (void)co_await responder.send(200, kJson, session_list(*found, more));
+}
+
+Task<void> SessionsEndpoint::get(net::Responder& responder, Caller caller, std::string id) {
+  const auto info = co_await find(caller, id);
+  if (!info) co_return co_await send_error(responder, info.error());
+  const auto turns = co_await store_.turns(std::move(id));
+  if (!turns) co_return co_await send_error(responder, turns.error());
+  const auto body = session_view(*info, *turns, model_.renderer->family().max_trim());
+  (void)co_await responder.send(200, kJson, body);
+}
+
+Task<void> SessionsEndpoint::tree(net::Responder& responder, Caller caller, std::string id) {
+  const auto info = co_await find(caller, id);
+  if (!info) co_return co_await send_error(responder, info.error());
+  const auto turns = co_await store_.turns(std::move(id));
+  if (!turns) co_return co_await send_error(responder, turns.error());
+  (void)co_await responder.send(200, kJson, session_tree(*info, *turns));
+}
+
+Task<void> SessionsEndpoint::remove(net::Responder& responder, Caller caller, std::string id) {
+  const auto info = co_await find(caller, id);
+  if (!info) co_return co_await send_error(responder, info.error());
+  const auto status = co_await store_.delete_session(id);
+  if (!status.ok()) co_return co_await send_error(responder, status.error());
+  running_.cancel(id);
+  if (recorder_ != nullptr)
+    co_await recorder_->session_ended(runtime_.executor, std::move(id), "deleted");
+  (void)co_await responder.send(204, kJson, "");
+}
+
+}  // namespace verbatim::gateway

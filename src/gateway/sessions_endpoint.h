@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+
+#include "base/runtime.h"
+#include "gateway/access.h"
+#include "gateway/model.h"
+#include "gateway/recorder.h"
+#include "gateway/running_turns.h"
+#include "net/http_server.h"
+#include "store/store.h"
+
+namespace verbatim::gateway {
+
+// POST, GET and DELETE of /sessions. A session of another owner is none, and a session's secret
+// opens its chat alone. Each call answers the request in every case; reading changes nothing.
+class SessionsEndpoint {
+ public:
+  SessionsEndpoint(base::Runtime& runtime, const Model& model, store::Store& store,
+                   Recorder* recorder, RunningTurns& running)
+      : runtime_(runtime), model_(model), store_(store), recorder_(recorder), running_(running) {}
+
+  base::Task<void> create(const net::Request& http, net::Responder& responder, Caller caller);
+  base::Task<void> list(const net::Request& http, net::Responder& responder, Caller caller);
+  base::Task<void> get(net::Responder& responder, Caller caller, std::string id);
+  base::Task<void> tree(net::Responder& responder, Caller caller, std::string id);
+  // Answers at once: what runs in the session is told to stop, and not waited for.
+  base::Task<void> remove(net::Responder& responder, Caller caller, std::string id);
+
+ private:
+  base::Task<base::Result<store::SessionInfo>> find(const Caller& caller, std::string id);
+
+  base::Runtime& runtime_;
+  const Model& model_;
+  store::Store& store_;
+  Recorder* recorder_;  // null: no record files
+  RunningTurns& running_;
+};
+
+// The session of that id which is the caller's to use. kNotFound with the remedy.
+base::Task<base::Result<store::SessionInfo>> session_of(store::Store& store, const Caller& caller,
+                                                        std::string id);
+
+}  // namespace verbatim::gateway

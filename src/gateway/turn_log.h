@@ -1,0 +1,74 @@
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/executor.h"
+#include "gateway/turn_runner.h"
+#include "protocol/chat_answer.h"
+
+namespace verbatim::gateway {
+
+// What the turns of one request brought, in order, for everybody who waits for them: the client
+// that asked, and those that ask the same again. One writer, readers on any executor. Shared by
+// pointer; thread-safe.
+class TurnLog {
+ public:
+  struct Item {
+    std::uint32_t choice = 0;
+    message::Events events;
+    engine::TokenChunk chunk;
+  };
+  using ItemPtr = std::shared_ptr<const Item>;
+
+  // `abandoned` is called, on whatever thread, when the last reader has left before the end.
+  TurnLog(protocol::ChatHead shown, std::function<void()> abandoned)
+      : head(std::move(shown)), abandoned_(std::move(abandoned)) {}
+
+  const protocol::ChatHead head;  // the same in each answer
+
+  void append(Item item);
+  // The turns, or why there are none. Once.
+  void finish(base::Result<Turns> turns);
+  [[nodiscard]] bool finished() const;
+  [[nodiscard]] bool succeeded() const;
+  [[nodiscard]] std::size_t bytes() const;
+  [[nodiscard]] std::size_t readers() const;
+
+  // One who follows the turns, for as long as it lives. On one executor.
+  class Reader {
+   public:
+    Reader(std::shared_ptr<TurnLog> log, base::Executor& executor);
+    Reader(const Reader&) = delete;
+    ~Reader();
+
+    // Shows the observer all that there is and that is to come; the turns. Errors: the turns', the
+    // observer's, kCancelled when `gone` fires.
+    base::Task<base::Result<Turns>> follow(TurnObserver& observer, base::CancelSignal& gone);
+
+   private:
+    friend class TurnLog;
+    struct Wait;
+    const std::shared_ptr<TurnLog> log_;
+    base::Executor& executor_;
+    std::coroutine_handle<> waiting_;  // under the log's mutex
+  };
+
+ private:
+  // Those who wait go on, each on its executor. Under the mutex.
+  void wake();
+
+  mutable std::mutex mutex_;
+  std::function<void()> abandoned_;
+  std::vector<ItemPtr> items_;
+  std::optional<base::Result<Turns>> end_;
+  std::vector<Reader*> readers_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace verbatim::gateway
