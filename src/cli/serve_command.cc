@@ -11,12 +11,12 @@
 #include "cli/exposure.h"
 #include "cli/model_options.h"
 #include "cli/serve_relay.h"
+#include "cli/store_options.h"
 #include "engine/background.h"
 #include "engine/late_engine.h"
 #include "engine/pool/engine.h"
 #include "net/asio_network.h"
 #include "net/asio_threads.h"
-#include "store/memory_store.h"
 
 namespace verbatim::cli {
 namespace {
@@ -31,7 +31,7 @@ constexpr base::Duration kDrainTime = std::chrono::seconds(kDrainSeconds);
 struct ServeOptions {
   ModelOptions model;
   EngineOptions engine;
-  std::string store = "memory";
+  StoreOptions store;
   std::string record_dir;
   std::string host = "127.0.0.1";
   std::string api_keys;
@@ -120,13 +120,14 @@ std::string names_of(const std::vector<Chosen>& engines) {
 class Serving {
  public:
   Serving(const ServeOptions& options, std::shared_ptr<gateway::Model> model,
-          std::vector<Chosen> chosen, gateway::ApiKeys keys)
+          std::vector<Chosen> chosen, gateway::ApiKeys keys, std::unique_ptr<StoreHome> store)
       : options_(options),
         model_(std::move(model)),
         keys_(std::move(keys)),
         chosen_(std::move(chosen)),
         engine_name_(names_of(chosen_)),
-        loops_(options.threads == 0 ? net::usable_cores() : options.threads) {}
+        loops_(options.threads == 0 ? net::usable_cores() : options.threads),
+        store_(std::move(store)) {}
 
   base::Status start() {
     for (std::size_t i = 0; i < loops_.size(); ++i)
@@ -138,7 +139,6 @@ class Serving {
           [](const base::Error& error) { say("a record line was not written: " + error.message); });
       if (auto status = recorder_->open(); !status.ok()) return status;
     }
-    const std::string key = base::new_hex_id(*parts_[0]->random);
     if (auto status = check_port(); !status.ok()) return status;
     std::uint16_t port = options_.port;
     api::InstanceOptions instance;
@@ -150,7 +150,8 @@ class Serving {
       auto engine = make_engines(part->runtime);
       if (!engine.ok()) return std::move(engine).error();
       part->instance = std::make_unique<api::Instance>(part->runtime, *model_, std::move(*engine),
-                                                       store_, recorder_.get(), key, instance);
+                                                       store_->on(part->runtime.executor), recorder_.get(),
+                                                       store_->key(), instance);
       const auto use =
           parts_.size() == 1 ? base::Network::PortUse::kExclusive : base::Network::PortUse::kShared;
       const auto bound = part->instance->start(options_.host, port, use);
@@ -222,12 +223,12 @@ class Serving {
   const std::string engine_name_;
   Notices notices_;
   std::unique_ptr<base::Files> files_ = base::system_files();
-  store::MemoryStore store_;
   gateway::RunningTurns running_;
   gateway::Replays replays_;
   bool stopping_ = false;
   net::LoopThreads loops_;
   std::vector<std::unique_ptr<Part>> parts_;
+  std::unique_ptr<StoreHome> store_;  // ends before the loops that it answers on
   std::unique_ptr<base::Worker> worker_ = base::thread_worker("files");
   std::unique_ptr<gateway::Recorder> recorder_;
 };
@@ -265,6 +266,7 @@ const char* token_option(const ServeOptions& options) {
       {"--record-dir", !options.record_dir.empty()},
       {"--api-keys", !options.api_keys.empty()},
       {"--session-header", !options.session_header.empty()},
+      {options.store.given(), options.store.given() != nullptr},
       {"--chat-template", !options.model.chat_template.empty()},
       {"--model-name", !options.model.name.empty()},
       {"--vocab-size", options.model.vocab_size != 0},
@@ -300,7 +302,11 @@ Exit run(const ServeOptions& options) {
   }
   auto chosen = choose_engines(*asked);
   if (!chosen.ok()) return fail(chosen.error(), Exit::kUsage);
-  Serving serving(options, std::move(*model), std::move(*chosen), std::move(*keys));
+  auto store = StoreHome::open(*files, options.store);
+  if (!store.ok()) return fail(store.error(), Exit::kUsage);
+  std::fprintf(stderr, "verbatim: conversations are kept in %s\n", (*store)->describe().c_str());
+  Serving serving(options, std::move(*model), std::move(*chosen), std::move(*keys),
+                  std::move(*store));
   if (auto status = serving.start(); !status.ok()) return fail(status.error());
   serving.run();
   return Exit::kOk;
@@ -332,10 +338,7 @@ Run add_serve(CLI::App& program) {
       ->add_option("--max-model-len", options->max_model_len,
                    "context length in tokens (default: what the engine says)")
       ->envname("VERBATIM_MAX_MODEL_LEN");
-  command->add_option("--store", options->store, "where conversations are kept: memory")
-      ->check(CLI::IsMember({"memory"}))
-      ->capture_default_str()
-      ->envname("VERBATIM_STORE");
+  options->store.add(*command);
   command
       ->add_option("--record-dir", options->record_dir,
                    "folder for one record file per session (default: none)")

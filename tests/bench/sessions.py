@@ -40,6 +40,7 @@ def main() -> None:
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument("--tool", required=True, help="the verbatim binary")
     ap.add_argument("--sessions", type=int, default=32)
+    ap.add_argument("--store", default="memory", help="memory, or sqlite: a file of its own")
     ap.add_argument("--record", action="store_true", help="with record files, whose lines hold the whole prompt")
     args = ap.parse_args()
     text = "the quick brown fox jumps over the lazy dog " * 10
@@ -47,7 +48,7 @@ def main() -> None:
                      "--ids-per-event", "64"])
     records = tempfile.TemporaryDirectory(prefix="bench-records-")
     gateway = Server([args.tool, "serve", "--port", "0", "--engine", engine.url, "--tokenizer", str(TOY), "--chat-template", str(TOY / "chatml.jinja"), "--threads", "1",
-                      "--max-model-len", "1000000", *(["--record-dir", records.name] if args.record else [])])
+                      "--max-model-len", "1000000", "--store", args.store, "--data-dir", records.name + "/data", *(["--record-dir", records.name] if args.record else [])])
     try:
         sessions = [Session(gateway) for _ in range(args.sessions)]
         figures: dict[int, list[float]] = {at: [] for at in AT}

@@ -11,7 +11,7 @@ from bench_common import ROOT, Server, get, summary
 
 def milliseconds(tool: str, more: list[str]) -> float:
     before = time.monotonic()
-    gateway = Server([tool, "serve", "--port", "0", "--engine", "http://127.0.0.1:9", "--tokenizer", str(ROOT / "models" / "qwen3"), *more])
+    gateway = Server([tool, "serve", "--port", "0", "--store", "memory", "--engine", "http://127.0.0.1:9", "--tokenizer", str(ROOT / "models" / "qwen3"), *more])
     get(gateway.url + "/health")
     spent = (time.monotonic() - before) * 1e3
     gateway.stop()

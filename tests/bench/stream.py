@@ -23,7 +23,7 @@ def main() -> None:
     text = "the quick brown fox jumps over the lazy dog " * 60
     engine = Server([args.tool, "sim", "--tokenizer", str(TOY), "--port", "0", "--incremental", "--behaviour", "fixed-text", "--text", text])
     records = tempfile.TemporaryDirectory(prefix="bench-records-")
-    gateway = Server([args.tool, "serve", "--port", "0", "--engine", engine.url, "--tokenizer", str(TOY), "--chat-template", str(TOY / "chatml.jinja"), "--threads", "1",
+    gateway = Server([args.tool, "serve", "--port", "0", "--store", "memory", "--engine", engine.url, "--tokenizer", str(TOY), "--chat-template", str(TOY / "chatml.jinja"), "--threads", "1",
                       "--record-dir", records.name, "--max-model-len", "32768"])
     nginx = Nginx(engine)
     chat = json.dumps({"model": "toy", "stream": True, "max_tokens": EVENTS, "messages": [{"role": "user", "content": "Tell me about the fox."}]})

@@ -93,7 +93,7 @@ class Gateway:
     def __init__(self, folder: Path, engine: str, *options, kind: str = "sglang", mode: str = "auto", tokenizer: Path = MODEL):
         self.records = folder / "records"
         self.program = Program(["serve", "--engine", engine, "--engine-kind", kind, "--engine-mode", mode, "--tokenizer", tokenizer,
-                                "--record-dir", self.records, "--cache-dir", folder.parent / "cache", "--port", 0, *options],
+                                "--record-dir", self.records, "--cache-dir", folder.parent / "cache", "--data-dir", folder / "data", "--port", 0, *options],
                                folder / "serve.stderr")
         self.url = self.program.url
         self.http = httpx.Client(base_url=self.url, timeout=60)

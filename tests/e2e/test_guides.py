@@ -25,7 +25,7 @@ def run_guide(path, folder) -> subprocess.CompletedProcess:
     ports = {"30000": free_port(), "8080": free_port()}
     script = re.sub("|".join(ports), lambda found: ports[found[0]], script)
     return subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, timeout=90,
-                          env={**os.environ, "PATH": f"{BINARY.parent}:{os.environ['PATH']}"})
+                          env={**os.environ, "XDG_STATE_HOME": str(folder / "state"), "PATH": f"{BINARY.parent}:{os.environ['PATH']}"})
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)

@@ -130,7 +130,7 @@ def test_a_gateway_told_to_end_finishes_its_turns(make_stack):
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_port_that_another_gateway_serves_is_not_shared(stack, threads):
     port = stack.gateway.program.host_port[1]
-    second = subprocess.run([BINARY, "serve", "--engine", stack.sim.url, "--tokenizer", MODEL, "--port", str(port), "--threads", str(threads)],
+    second = subprocess.run([BINARY, "serve", "--engine", stack.sim.url, "--tokenizer", MODEL, "--port", str(port), "--threads", str(threads), "--store", "memory"],
                             capture_output=True, text=True, timeout=60)
     assert second.returncode == 1 and "Address already in use" in second.stderr and "--port" in second.stderr, second.stderr
 
@@ -147,7 +147,7 @@ def test_a_gateway_may_start_before_its_engine(workplace):
     first = Stack(workplace / "early")
     dead = first.sim.url
     first.close()
-    gateway = Program(["serve", "--engine", dead, "--tokenizer", MODEL, "--cache-dir", workplace / "cache", "--port", 0],
+    gateway = Program(["serve", "--engine", dead, "--tokenizer", MODEL, "--cache-dir", workplace / "cache", "--store", "memory", "--port", 0],
                       workplace / "early.stderr")
     assert httpx.get(gateway.url + "/health").status_code == 200
     assert httpx.get(gateway.url + "/ready", timeout=60).status_code == 503

@@ -1,0 +1,109 @@
+#include "cli/store_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/random.h"
+#include "cli/engine_options.h"
+#include "store/memory_store.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace verbatim::cli {
+
+using base::invalid;
+using base::Result;
+
+namespace {
+
+constexpr std::string_view kSqlite = "sqlite:";
+constexpr const char* kFile = "store.db";
+
+std::string directory_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// As the XDG base directory specification has it.
+Result<std::string> state_directory() {
+  if (const auto state = environment("XDG_STATE_HOME"); state.starts_with('/'))
+    return state + "/verbatim";
+  if (const auto home = environment("HOME"); !home.empty()) return home + "/.local/state/verbatim";
+  return invalid("--data-dir",
+                 "neither XDG_STATE_HOME nor HOME is set, so there is no directory to keep "
+                 "conversations in: name one with --data-dir, or use --store memory");
+}
+
+}  // namespace
+
+void StoreOptions::add(CLI::App& command) {
+  command
+      .add_option("--store", store,
+                  "where conversations are kept: sqlite (in --data-dir), sqlite:FILE, memory (gone "
+                  "at exit) (default: sqlite)")
+      ->envname("VERBATIM_STORE");
+  command
+      .add_option("--data-dir", data_dir,
+                  "directory of the store (default: verbatim in $XDG_STATE_HOME, or in "
+                  "~/.local/state)")
+      ->envname("VERBATIM_DATA_DIR");
+}
+
+const char* StoreOptions::given() const {
+  if (!store.empty()) return "--store";
+  return data_dir.empty() ? nullptr : "--data-dir";
+}
+
+Result<std::string> store_path(const StoreOptions& options) {
+  if (options.store == "memory") return std::string();
+  if (options.store.starts_with(kSqlite) && options.store.size() > kSqlite.size())
+    return options.store.substr(kSqlite.size());
+  if (!options.store.empty() && options.store != "sqlite")
+    return invalid("--store", "found \"" + options.store +
+                                  "\", expected memory, sqlite or sqlite:FILE, such as "
+                                  "sqlite:conversations.db");
+  if (!options.data_dir.empty()) return options.data_dir + "/" + kFile;
+  auto state = state_directory();
+  if (!state) return state;
+  return *state + "/" + kFile;
+}
+
+Result<std::unique_ptr<StoreHome>> StoreHome::open(base::Files& files, const StoreOptions& options,
+                                                   Open how) {
+  auto path = store_path(options);
+  if (!path) return std::move(path).error();
+  const auto random = base::system_random();
+  auto home = std::make_unique<StoreHome>();
+  if (path->empty()) {
+    home->key_ = base::new_hex_id(*random);
+    home->stores_.push_back(std::make_unique<store::MemoryStore>());
+    return home;
+  }
+  home->path_ = *path;
+  if (how == Open::kServe) {
+    if (auto status = files.make_directories(directory_of(*path)); !status.ok())
+      return std::move(status).error().within("--store");
+  }
+  store::sqlite::DatabaseOptions database;
+  database.path = *path;
+  auto opened = store::sqlite::Database::open(
+      files, *random,
+      {base::thread_worker("store-write"), base::thread_worker("store-read"),
+       base::thread_worker("store-copy")},
+      std::move(database), how);
+  if (!opened) return std::move(opened).error().within("--store");
+  home->database_ = std::move(*opened);
+  home->key_ = home->database_->key();
+  return home;
+}
+
+store::Store& StoreHome::on(base::Executor& executor) {
+  if (database_)
+    stores_.push_back(std::make_unique<store::sqlite::SqliteStore>(*database_, executor));
+  return *stores_.back();
+}
+
+std::string StoreHome::describe() const {
+  return database_ ? path_ : "memory, gone at exit";
+}
+
+}  // namespace verbatim::cli

@@ -1,0 +1,187 @@
+"""Conversations outlive the process that served them: after a restart, after kill -9 under load, and beside damaged files."""
+import random
+import sqlite3
+import subprocess
+import threading
+
+import httpx
+import pytest
+
+from dialogue import Dialogue, user
+from programs import BINARY, MODEL, Gateway, Simulator
+from records import check_logprobs, check_prefix, check_segments, turns
+
+KILLS = 20
+AGENTS = 6
+
+
+class Place:
+    """A folder with a simulator, and gateways that follow each other on one store."""
+
+    def __init__(self, folder, *options):
+        folder.mkdir(parents=True)
+        self.folder = folder
+        self.sim = Simulator(folder, "--behaviour", "fixed-text", "--text", "Hello there, how are you?")
+        self.options = options
+        self.gateway = Gateway(folder, self.sim.url, *options)
+
+    @property
+    def file(self):
+        return self.folder / "data/store.db"
+
+    def end(self):
+        self.gateway.close()
+
+    def kill(self):
+        self.gateway.http.close()
+        self.gateway.program.kill()
+
+    def begin(self):
+        self.gateway = Gateway(self.folder, self.sim.url, *self.options)
+
+    def refused(self) -> str:
+        done = subprocess.run([BINARY, "serve", "--engine", self.sim.url, "--engine-kind", "sglang", "--tokenizer", MODEL, "--data-dir",
+                               self.file.parent, "--port", "0"], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2, f"exit {done.returncode}: {done.stderr}"
+        return done.stderr
+
+
+@pytest.fixture
+def place(tmp_path):
+    place = Place(tmp_path / "place")
+    yield place
+    for program in (place.gateway.program, place.sim.program):
+        program.kill()
+
+
+def test_a_conversation_goes_on_after_a_restart(place):
+    dialogue = Dialogue(place.gateway)
+    dialogue.say("Good morning.")
+    dialogue.say("How are you?")
+    before = place.gateway.http.get(f"/sessions/{dialogue.session}").content
+    place.end()
+    place.begin()
+    dialogue.gateway = place.gateway
+    assert place.gateway.http.get(f"/sessions/{dialogue.session}").content == before
+    dialogue.say("And now?")
+    lines = turns(dialogue.lines())
+    assert len(lines) == 3 and lines[2]["parent_turn"] == lines[1]["turn"], "the turn behind the restart does not go on"
+    check_prefix(lines)
+    check_segments(lines)
+    check_logprobs(lines)
+    assert place.gateway.http.delete(f"/sessions/{dialogue.session}").status_code == 204
+    place.end()
+    place.begin()
+    assert place.gateway.http.get(f"/sessions/{dialogue.session}").status_code == 404, "a deleted session came back"
+
+
+def test_stateless_chat_goes_on_after_a_restart(place):
+    messages = [user("Good morning.")]
+    first = place.gateway.chat(None, {"messages": messages}).json()
+    place.end()
+    place.begin()
+    messages += [first["choices"][0]["message"], user("And now?")]
+    assert place.gateway.chat(None, {"messages": messages}).status_code == 200
+    [path] = place.gateway.records.glob("*.jsonl")
+    lines = turns(place.gateway.record(path.stem))
+    assert len(lines) == 2 and lines[1]["parent_turn"] == lines[0]["turn"]
+
+
+class Agent(threading.Thread):
+    """Holds one conversation until its gateway dies; keeps what was answered."""
+
+    def __init__(self, gateway: Gateway, known: dict):
+        super().__init__()
+        self.gateway, self.known = gateway, known
+
+    def run(self):
+        with httpx.Client(base_url=self.gateway.url, timeout=30) as http:
+            try:
+                if "session" not in self.known:
+                    self.known["session"] = http.post("/sessions").json()["session_id"]
+                while True:
+                    self.turn(http)
+            except httpx.HTTPError:
+                return
+
+    def turn(self, http: httpx.Client):
+        known = self.known
+        messages = known.setdefault("messages", [])
+        asked = user(f"Question {len(messages)}")
+        answer = http.post(f"/sessions/{known['session']}/v1/chat/completions", json={"messages": [*messages, asked]})
+        known["statuses"] = known.get("statuses", set()) | {answer.status_code}
+        if answer.status_code != 200:
+            return
+        body = answer.json()
+        known["messages"] = [*messages, asked, body["choices"][0]["message"]]
+        known.setdefault("answered", []).append((body["id"], body["choices"][0]["message"]["content"]))
+
+
+def check_kept(gateway: Gateway, known: dict):
+    view = gateway.http.get(f"/sessions/{known['session']}")
+    assert view.status_code == 200, f"session {known['session']} is lost: {view.text}"
+    view = view.json()
+    nodes = {node["response_id"]: node for node in view["metadata"]["tree"]["nodes"]}
+    lost = [identifier for identifier, _ in known.get("answered", []) if identifier not in nodes]
+    assert not lost, f"answered turns are lost: {lost}"
+    spans = [node["completion_span"] for node in nodes.values()]
+    assert all(begin < end for begin, end in spans), f"a turn is there in part: {spans}"
+    ids = {node["id"] for node in nodes.values()}
+    assert all(node["parent"] in ids for node in nodes.values() if node["parent"]), "a turn without its parent"
+    for record in view["records"]:
+        choice = record["response"]["choices"][0]
+        entries = choice["meta_info"]["output_token_logprobs"]
+        assert entries and len(entries) == choice["meta_info"]["completion_tokens"]
+    texts = {record["response"]["id"]: record["response"]["choices"][0]["message"]["content"] for record in view["records"]}
+    for identifier, text in known.get("answered", []):
+        assert texts.get(identifier, text) == text
+
+
+def test_what_was_answered_survives_a_kill_under_load(place):
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    conversations: list[dict] = [{} for _ in range(AGENTS)]
+    for _ in range(KILLS):
+        agents = [Agent(place.gateway, known) for known in conversations]
+        for agent in agents:
+            agent.start()
+        # Somewhere within the turns under way.
+        agents[0].join(chance.uniform(0.02, 0.3))
+        place.kill()
+        for agent in agents:
+            agent.join(30)
+        place.begin()
+        for known in conversations:
+            if "session" in known:
+                check_kept(place.gateway, known)
+    answered = sum(len(known.get("answered", [])) for known in conversations)
+    assert answered > KILLS, f"{answered} turns were answered in all"
+    for known in conversations:
+        assert known.get("statuses", {200}) <= {200, 503}, known["statuses"]
+        place.gateway.chat(known["session"], {"messages": [*known["messages"], user("Still there?")]}).raise_for_status()
+        node = place.gateway.http.get(f"/sessions/{known['session']}").json()["metadata"]["tree"]["nodes"][-1]
+        assert node["parent"], "the conversation does not go on behind the kills"
+    place.end()
+
+
+def test_a_store_in_use_is_refused(place):
+    said = place.refused()
+    assert "in use by another process" in said and str(place.file) in said, said
+
+
+@pytest.mark.parametrize("damage, expected", [
+    ("another program's", "another program"), ("newer", "schema version 99"), ("no database", "not a database"), ("torn", "damaged")])
+def test_a_file_that_is_no_store_is_refused(place, damage, expected):
+    Dialogue(place.gateway).say("Good morning.")
+    place.end()
+    if damage == "no database":
+        place.file.write_bytes(b"hello" * 1000)
+    elif damage == "torn":
+        place.file.write_bytes(place.file.read_bytes()[:6000])
+    else:
+        with sqlite3.connect(place.file) as changed:
+            changed.execute("PRAGMA application_id = 7" if damage == "another program's" else "PRAGMA user_version = 99")
+    said = place.refused()
+    assert expected in said, said
+
