@@ -150,8 +150,8 @@ class Serving {
       auto engine = make_engines(part->runtime);
       if (!engine.ok()) return std::move(engine).error();
       part->instance = std::make_unique<api::Instance>(part->runtime, *model_, std::move(*engine),
-                                                       store_->on(part->runtime.executor), recorder_.get(),
-                                                       store_->key(), instance);
+                                                       store_->on(part->runtime.executor),
+                                                       recorder_.get(), store_->key(), instance);
       const auto use =
           parts_.size() == 1 ? base::Network::PortUse::kExclusive : base::Network::PortUse::kShared;
       const auto bound = part->instance->start(options_.host, port, use);
