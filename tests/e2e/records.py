@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import struct
 import sys
 from pathlib import Path
 
@@ -55,6 +56,11 @@ def check_prefix(lines: list[dict]) -> None:
         prompt = line["prompt_token_ids"]
         assert prompt[:len(row)] == row, f"turn {line['turn_index']} does not extend turn {parent['turn_index']}: {difference(prompt, row)}"
         assert line["attach"]["trim"] <= 1
+
+
+def single(value: float) -> float:
+    """As a 32-bit float."""
+    return struct.unpack("f", struct.pack("f", value))[0]
 
 
 def check_logprobs(lines: list[dict]) -> None:

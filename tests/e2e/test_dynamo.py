@@ -2,7 +2,6 @@
 import itertools
 import json
 import socket
-import struct
 import subprocess
 import time
 
@@ -13,7 +12,7 @@ from dialogue import Dialogue, check_untouched, error_of, user
 from dynamo import CLOSE, CONTEXT, TEMPLATE, TOKENIZER, Deployment, DynamoStack, answer, sampled
 from programs import BINARY, until
 from raw_http import sse
-from records import check_logprobs, check_prefix, check_segments
+from records import check_logprobs, check_prefix, check_segments, single
 
 numbers = itertools.count()
 
@@ -43,11 +42,6 @@ def make_stack(workplace):
     yield make
     for each in made:
         each.close()
-
-
-def single(value: float) -> float:
-    """As a 32-bit float."""
-    return struct.unpack("f", struct.pack("f", value))[0]
 
 
 def call(city: str) -> str:

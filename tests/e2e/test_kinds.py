@@ -1,6 +1,8 @@
 """Every kind of engine and every mode: one scripted conversation gives the same ids, logprobs, messages and records, whatever the wire."""
+import http.server
 import json
 import subprocess
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -8,7 +10,7 @@ import pytest
 
 from agent import QUESTIONS, Agent
 from programs import BINARY, MODEL, Simulator, until
-from records import check_record
+from records import check_record, single
 
 WAYS = [("sglang", "generate"), ("sglang", "chat"), ("vllm", "generate"), ("vllm", "completions"), ("vllm", "derender"), ("dynamo", "chat"),
         ("dynamo", "generate")]
@@ -17,6 +19,8 @@ LEFT_OUT = {
     # vLLM's own parser keeps the newlines that ours trims, and writes arguments anew (engine/vllm/README.md).
     ("vllm", "derender"): {"assistant_message"},
 }
+# Logprobs are 32-bit floats on this wire.
+FLOATS = {("dynamo", "generate")}
 
 
 def normalised(line: dict) -> tuple:
@@ -40,8 +44,10 @@ def hold(stack, stream: bool) -> tuple[Agent, list[dict]]:
     return agent, stack.gateway.record(session)
 
 
-def comparable(line: dict, field: str):
+def comparable(line: dict, field: str, floats: bool = False):
     value = line[field]
+    if field == "completion_logprobs" and floats:
+        return [single(each) for each in value]
     if field == "assistant_message":  # the ids of calls are the gateway's, new each time
         return {**value, "tool_calls": [call["function"] for call in value.get("tool_calls", [])]}
     return value
@@ -65,7 +71,10 @@ def test_the_same_conversation_is_the_same_over_every_way(make_stack, reference,
     agent, lines, script = reference
     stack = make_stack(script=script, kind=kind, mode=mode)
     again, recorded = hold(stack, stream)
+    floats = (kind, mode) in FLOATS
     sampled = {tuple(entry["prompt_ids"]): entry for entry in stack.sim.log()}
+    for entry in sampled.values() if floats else ():
+        entry["logprobs"] = [single(value) for value in entry["logprobs"]]
     check_record(recorded, [sampled[tuple(line["prompt_token_ids"])] for line in recorded])
     assert len(recorded) == len(lines) == 10
     skipped = LEFT_OUT.get((kind, mode), set())
@@ -73,7 +82,7 @@ def test_the_same_conversation_is_the_same_over_every_way(make_stack, reference,
         assert (line["backend_kind"], line["engine_mode"]) == (kind, mode)
         for field in SAME:
             if field not in skipped:
-                assert comparable(line, field) == comparable(expected, field), f"turn {number}: {field}"
+                assert comparable(line, field, floats) == comparable(expected, field, floats), f"turn {number}: {field}"
     assert [normalised(line) for line in recorded] == [normalised(line) for line in lines]
     if not skipped:
         assert [turn.content for turn in again.turns] == [turn.content for turn in agent.turns]
@@ -175,6 +184,64 @@ def test_doctor_says_what_is_there_and_how_it_would_be_driven(engines, kind, mod
 def test_doctor_of_nothing_is_a_failure_with_a_hint(workplace):
     told = subprocess.run([BINARY, "doctor", "--engine", "http://127.0.0.1:9"], capture_output=True, text=True, timeout=60)
     assert told.returncode == 1 and "is the server up" in told.stderr
+
+
+def doctor(*urls: str) -> subprocess.CompletedProcess:
+    return subprocess.run([BINARY, "doctor", *(word for url in urls for word in ("--engine", url))], capture_output=True, text=True, timeout=60)
+
+
+def test_doctor_of_several_tells_of_each_and_exits_with_the_worst(engines):
+    vllm, sglang, nobody = engines["vllm"].url, engines["sglang"].url, "http://127.0.0.1:9"
+    some = doctor(vllm, nobody)
+    assert some.returncode == 1 and "is the server up" in some.stderr
+    assert some.stdout.count("engine ") == 2 and "read as they are sent" in some.stdout
+    mixed = doctor(vllm, sglang, nobody)
+    assert mixed.returncode == 2 and "replicas must be of one kind" in mixed.stderr, mixed.stderr
+
+
+@pytest.mark.parametrize("profile,verified", [("0.32", True), ("0.30", False)])
+def test_doctor_says_whether_a_release_was_recorded(workplace, profile, verified):
+    folder = workplace / f"recorded-{profile}"
+    folder.mkdir()
+    engine = Simulator(folder, "--profile", profile, face="vllm")
+    told = doctor(engine.url)
+    engine.close()
+    assert told.returncode == 0 and ("unverified" not in told.stdout) == verified, told.stdout
+
+
+def test_the_words_of_an_engine_can_not_drive_a_terminal():
+    """It names its owner and its model in control characters."""
+    page = json.dumps({"data": [{"id": "m\x1b[2J\nverbatim: all is well", "owned_by": "vllm\x9b31m\u202e", "max_model_len": 64}]}).encode()
+
+    class Pages(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            known = {"/v1/models": page, "/version": b'{"version":"0.32.0\\u001b]0;title\\u0007"}'}.get(self.path)
+            self.send_response(200 if known else 404)
+            self.send_header("content-length", str(len(known or b"{}")))
+            self.end_headers()
+            self.wfile.write(known or b"{}")
+
+        def do_POST(self):
+            said = b'{"error":{"message":"no\\u001b[31m way","code":400}}'
+            self.send_response(400)
+            self.send_header("content-length", str(len(said)))
+            self.end_headers()
+            self.wfile.write(said)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        url = f"http://127.0.0.1:{server.server_port}"
+        told = doctor(url)
+    finally:
+        server.shutdown()
+        server.server_close()
+    for output in (told.stdout, told.stderr):
+        assert all(letter == "\n" or letter.isprintable() for letter in output), repr(output)
+    assert "\\x1b[2J\\n" in told.stdout and "\\u202e" in told.stdout and "\\x1b[31m" in told.stderr + told.stdout
 
 
 def discovered(environment: dict, *options) -> subprocess.CompletedProcess:

@@ -68,6 +68,12 @@ class GenerateAnswer final : public Answer {
   GenerateAnswer(Spelling spelling, const Request& request, AnswerSetup setup)
       : Answer(std::move(spelling)), request_(request), setup_(std::move(setup)) {}
 
+  // It counts nothing, and has nothing of the worker's own in it.
+  bool apply(Fault fault, std::uint64_t at) override {
+    const bool absent = fault == Fault::kCountOffByOne || fault == Fault::kWrongPromptTokens ||
+                        fault == Fault::kNoEngineData;
+    return !absent && Answer::apply(fault, at);
+  }
   [[nodiscard]] HttpReply whole(const Part& part) const override;
   [[nodiscard]] HttpReply whole_aborted(const Part& part) const override;
   [[nodiscard]] std::string events(const Part&) const override { return {}; }  // no such streams
