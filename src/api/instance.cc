@@ -1,7 +1,5 @@
 #include "api/instance.h"
 
-#include "gateway/learn.h"
-
 namespace verbatim::api {
 
 using base::Task;
@@ -10,8 +8,7 @@ Instance::Instance(base::Runtime& runtime, gateway::Model& model,
                    std::unique_ptr<engine::Engine> engine, store::Store& store,
                    gateway::Recorder* recorder, std::string_view digest_key,
                    InstanceOptions options)
-    : model_(model),
-      engine_(std::move(engine)),
+    : engine_(std::move(engine)),
       running_(options.running != nullptr ? *options.running : own_running_),
       runner_(runtime, model, *engine_, store, recorder, digest_key, options.runner),
       chat_(runtime, model, store, runner_, running_,
@@ -39,7 +36,7 @@ Task<void> Instance::drain(base::MonoTime deadline) {
 }
 
 Task<base::Result<engine::Probe>> Instance::learn(base::MonoTime deadline) {
-  return gateway::learn(model_, *engine_, deadline);
+  return runner_.learn(deadline);
 }
 
 }  // namespace verbatim::api

@@ -38,12 +38,13 @@ class Instance {
   base::Task<void> drain(base::MonoTime deadline);
   // Asks the engine what only it knows: the context length. Fails when it does not answer.
   base::Task<base::Result<engine::Probe>> learn(base::MonoTime deadline);
+  // In place of learn(), where another engine of the same server has said it already.
+  void adopt(const engine::Probe& probe) { runner_.adopt(probe); }
 
   [[nodiscard]] std::size_t connections() const { return server_.connections(); }
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
 
  private:
-  gateway::Model& model_;
   std::unique_ptr<engine::Engine> engine_;
   gateway::RunningTurns own_running_;
   gateway::RunningTurns& running_;

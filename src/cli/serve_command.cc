@@ -1,4 +1,5 @@
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -58,6 +59,12 @@ struct Part {
 
 enum class Talk { kTell, kQuiet };
 
+void say_found(const std::string& engine, const engine::Probe& probe, const gateway::Model& model) {
+  const std::string& version = probe.engine_version;
+  say("engine " + engine + " answers" + (version.empty() ? "" : ", version " + version) +
+      ", context " + std::to_string(model.max_model_len.load()) + " tokens");
+}
+
 // Until the engine has answered once; it may start after the gateway. Each part asks for itself:
 // what an engine says of itself decides how its streams are read.
 Task<void> learn(Part& part, const std::string& engine, gateway::Model& model, Talk talk) {
@@ -66,9 +73,7 @@ Task<void> learn(Part& part, const std::string& engine, gateway::Model& model, T
     const auto probe = co_await part.instance->learn(part.runtime.clock().now() + kProbeTimeout);
     if (probe) {
       if (talk == Talk::kQuiet) co_return;
-      const std::string& version = probe->engine_version;
-      say("engine " + engine + " answers" + (version.empty() ? "" : ", version " + version) +
-          ", context " + std::to_string(model.max_model_len.load()) + " tokens");
+      say_found(engine, *probe, model);
       co_return;
     }
     if (!told)
@@ -91,6 +96,7 @@ Task<void> shut_down(Part& part, net::AsioLoop& loop) {
 struct Chosen {
   engine::Choice choice;
   bool reached = false;
+  std::optional<engine::Probe> probe;  // what it said then
 };
 
 // What becomes of replicas, for operators. Each thread finds it out for itself; it is told once.
@@ -166,17 +172,28 @@ class Serving {
 
   void run() {
     model_->max_model_len.store(options_.max_model_len);
+    // Replicas have to agree, so a pool asks them all itself.
+    const auto& known = chosen_.front().probe;
+    if (chosen_.size() == 1 && known) {
+      for (const auto& part : parts_) part->instance->adopt(*known);
+      say_found(engine_name_, *known, *model_);
+      return loop();
+    }
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       loops_[i].post([this, i] {
         parts_[i]->learning.run(
             learn(*parts_[i], engine_name_, *model_, i == 0 ? Talk::kTell : Talk::kQuiet));
       });
     }
+    loop();
+  }
+
+ private:
+  void loop() {
     loops_[0].on_terminate([this](int) { stop(); });
     loops_.run();
   }
 
- private:
   using Made = base::Result<std::unique_ptr<engine::Engine>>;
 
   static Made make_engine(base::Runtime& runtime, const Chosen& chosen) {
@@ -253,7 +270,7 @@ base::Result<std::vector<Chosen>> choose_engines(const std::vector<engine::Choic
   }
   std::vector<Chosen> engines;
   for (const auto* each : found) {
-    engines.push_back({each->choice, each->reached.ok()});
+    engines.push_back({each->choice, each->reached.ok(), each->probe});
     if (!known.empty()) engines.back().choice.kind = known;
   }
   return engines;

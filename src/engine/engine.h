@@ -144,6 +144,8 @@ struct Probe {
   std::vector<ModelInfo> models;
   std::uint64_t context_length = 0;    // 0: unknown
   std::uint64_t max_input_tokens = 0;  // longest prompt it takes; 0: unknown
+  bool streams_new_only = false;       // events bring what is new, not all so far (SGLang)
+  bool low_values_first = false;       // of priorities (SGLang)
 };
 
 // One engine (a base URL). Owned by one executor. Life: created, used, stop()ped to the end,
@@ -160,6 +162,9 @@ class Engine {
   // Returns once the engine's first event arrived (or its error), so that errors keep their status.
   virtual base::Task<base::Result<std::unique_ptr<TokenStream>>> generate(TokenRequest request) = 0;
   virtual base::Task<base::Result<Probe>> probe(base::MonoTime deadline) = 0;
+  // Goes on as if probe() had just said this: for what another engine object of the same server
+  // found out.
+  virtual void adopt(const Probe& /*probe*/) {}
   // Success only when a model really answers (a token was made).
   virtual base::Task<base::Status> ready(base::MonoTime deadline) = 0;
   // Waits for the abort calls under way (each is bounded) and closes the kept connections.

@@ -130,19 +130,31 @@ Task<Result<net::ClientResponse>> HttpPeer::get(std::string path, MonoTime deadl
 }
 
 Task<Result<std::optional<Document>>> HttpPeer::get_json(std::string path, MonoTime deadline) {
+  auto page = options_.known ? options_.known->take(path) : std::nullopt;
+  if (!page) {
+    auto fetched = co_await get_page(path, deadline);
+    if (!fetched.ok()) co_return std::move(fetched).error();
+    if (options_.known) options_.known->put(path, *fetched);
+    page = std::move(*fetched);
+  }
+  if (!*page) co_return std::optional<Document>();
+  auto document = parse_answer(std::move(**page), path);
+  if (!document.ok()) co_return std::move(document).error();
+  co_return std::optional<Document>(std::move(*document));
+}
+
+Task<Result<KnownPages::Page>> HttpPeer::get_page(const std::string& path, MonoTime deadline) {
   auto response = co_await get(path, deadline);
   if (!response.ok()) co_return std::move(response).error();
   auto body = co_await response->read_all(kMaxProbe, deadline);
-  if (is_missing(response->status())) co_return std::optional<Document>();
+  if (is_missing(response->status())) co_return KnownPages::Page();
   if (!body.ok()) co_return std::move(body).error();
   if (response->status() != 200) {
     auto error = upstream_error(response->status(), response->headers(), std::move(*body));
     error.message = "GET " + path + ": " + error.message;
     co_return error;
   }
-  auto document = parse_answer(std::move(*body), path);
-  if (!document.ok()) co_return std::move(document).error();
-  co_return std::optional<Document>(std::move(*document));
+  co_return KnownPages::Page(std::move(*body));
 }
 
 Task<void> HttpPeer::tell(std::string_view path, std::string_view body, MonoTime deadline) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include "base/runtime.h"
 #include "engine/background.h"
 #include "engine/engine.h"
+#include "engine/known_pages.h"
 #include "json/value.h"
 #include "net/http_client.h"
 #include "net/url.h"
@@ -29,6 +31,8 @@ struct PeerOptions {
   base::Duration abort_repeat = std::chrono::milliseconds(250);
   base::Duration connect_retry = std::chrono::milliseconds(50);  // one more try after this time
   net::ClientOptions client;
+  std::shared_ptr<KnownPages> known;  // pages that get_json() need not ask for, and where it puts
+                                      // those it asked for; null: none
 };
 
 // What every request of a kind must hold before anything is sent: an id, a prompt, room for an
@@ -98,6 +102,8 @@ class HttpPeer {
   }
 
  private:
+  base::Task<base::Result<KnownPages::Page>> get_page(const std::string& path,
+                                                      base::MonoTime deadline);
   base::Task<base::Result<net::ClientResponse>> send(const net::ClientRequest& request,
                                                      base::MonoTime deadline);
   base::Task<void> abort_call(std::string path, std::string body, Heard heard);

@@ -165,14 +165,13 @@ Result<Choice> settle(Choice choice, const Identity& identity) {
   return choice;
 }
 
-Task<Status> honours_ids(Engine& engine, base::Runtime& runtime, base::MonoTime deadline) {
-  auto probe = co_await engine.probe(deadline);
-  if (!probe.ok()) co_return std::move(probe).error();
+Task<Status> honours_ids(Engine& engine, base::Runtime& runtime, std::string model,
+                         base::MonoTime deadline) {
   const std::string how =
       std::string(engine.kind()) + " in mode " + std::string(engine.mode()) + ": ";
-  if (probe->models.empty())
+  if (model.empty())
     co_return base::error(ErrorKind::kUnavailable, how + "the server lists no model yet");
-  auto end = co_await prove_one(engine, runtime, deadline, probe->models[0].id);
+  auto end = co_await prove_one(engine, runtime, deadline, std::move(model));
   const Mode* mode = mode_named(engine.kind(), engine.mode());
   const bool plain = mode != nullptr && mode->ids_are_plain;
   if (end.ok() && (end->prompt_is_proved || plain)) co_return Status();
@@ -199,7 +198,10 @@ Task<Result<Inspected>> inspect(base::Runtime& runtime, const Choice& choice,
                                 base::MonoTime deadline) {
   Inspected found;
   found.choice = choice;
-  auto identity = co_await identify(runtime, choice, deadline);
+  const auto pages = std::make_shared<KnownPages>();
+  Choice asking = choice;
+  asking.known = pages;
+  auto identity = co_await identify(runtime, asking, deadline);
   if (!identity.ok()) {
     found.reached = std::move(identity).error();
     co_return std::move(found);
@@ -209,11 +211,22 @@ Task<Result<Inspected>> inspect(base::Runtime& runtime, const Choice& choice,
   if (!settled.ok()) co_return std::move(settled).error();
   found.choice = std::move(*settled);
   if (by_messages(found.choice.kind)) co_return std::move(found);
-  auto engine = make_engine(runtime, found.choice);
+  asking = found.choice;
+  asking.known = pages;
+  auto engine = make_engine(runtime, asking);
   if (!engine.ok()) co_return std::move(engine).error();
   found.engine = std::move(*engine);
-  if (!ids_are_plain(found.choice, found.identity))
-    found.ids = co_await honours_ids(*found.engine, runtime, deadline);
+  auto probe = co_await found.engine->probe(deadline);
+  if (!probe.ok()) {
+    found.ids = std::move(probe).error();
+    co_return std::move(found);
+  }
+  found.probe = std::move(*probe);
+  if (!ids_are_plain(found.choice, found.identity)) {
+    const auto& models = found.probe->models;
+    std::string model = models.empty() ? std::string() : models[0].id;
+    found.ids = co_await honours_ids(*found.engine, runtime, std::move(model), deadline);
+  }
   co_return std::move(found);
 }
 

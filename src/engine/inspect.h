@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,9 +31,9 @@ base::Task<base::Result<Identity>> identify(base::Runtime& runtime, const Choice
 // for the mode; the message says what was found and what to do. Pure.
 base::Result<Choice> settle(Choice choice, const Identity& identity);
 
-// Whether the engine reads the ids it is sent, shown by one sampled token. kUnsupported: it does
-// not, or it lacks the route. Any other error leaves it open.
-base::Task<base::Status> honours_ids(Engine& engine, base::Runtime& runtime,
+// Whether the engine, which serves `model`, reads the ids it is sent, shown by one sampled token.
+// kUnsupported: it does not, or it lacks the route. Any other error leaves it open.
+base::Task<base::Status> honours_ids(Engine& engine, base::Runtime& runtime, std::string model,
                                      base::MonoTime deadline);
 
 // What came out of asking a server before the first turn.
@@ -41,6 +42,7 @@ struct Inspected {
   base::Status reached;  // why nothing answered
   Identity identity;
   std::unique_ptr<Engine> engine;  // reached, of a kind that is driven by ids; to be stop()ped
+  std::optional<Probe> probe;      // what that engine found out
   base::Status ids;  // whether it reads them; success where that is plain from what it is
 };
 

@@ -35,6 +35,7 @@ struct Scene {
     port = server->start("engine", 0).value();
   }
   Task<void> handle(const net::Request& request, net::Responder& answer) {
+    ++gets[std::string(request.method) + " " + std::string(request.target)];
     const auto at = pages.find(std::string(request.method) + " " + std::string(request.target));
     if (at == pages.end()) {
       (void)co_await answer.send(404, "application/json", R"({"detail":"Not Found"})");
@@ -59,8 +60,11 @@ struct Scene {
     const bool ended = world.run([](Scene& scene, Choice asked, base::Status& into) -> Task<void> {
       asked.url.endpoint.port = scene.port;
       auto engine = make_engine(scene.world.runtime, asked);
-      into = co_await honours_ids(**engine, scene.world.runtime,
-                                  scene.world.executor.clock().now() + seconds(5));
+      const auto deadline = scene.world.executor.clock().now() + seconds(5);
+      auto probe = co_await (*engine)->probe(deadline);
+      const bool lists = probe.ok() && !probe->models.empty();
+      std::string model = lists ? probe->models[0].id : "";
+      into = co_await honours_ids(**engine, scene.world.runtime, std::move(model), deadline);
       co_await (*engine)->stop();
       co_await scene.server->stop();
     }(*this, choice(kind, mode), status));
@@ -70,6 +74,7 @@ struct Scene {
 
   base::sim::SimWorld world{3};
   Pages pages;
+  std::map<std::string, int> gets;
   std::optional<net::HttpServer> server;
   std::uint16_t port = 0;
 };
@@ -251,6 +256,29 @@ TEST(LateEngine, is_the_engine_that_it_found) {
     co_await up.server->stop();
   }(scene));
   EXPECT_TRUE(ended);
+}
+
+TEST(Inspect, no_page_is_asked_for_twice_and_an_engine_that_lives_on_asks_anew) {
+  for (const Pages& pages : {kVllm, kSglang, kDynamo}) {
+    Scene scene(pages);
+    ASSERT_TRUE(scene.world.run([](Scene& s) -> Task<void> {
+      Choice asked = choice("auto");
+      asked.url.endpoint.port = s.port;
+      const auto deadline = s.world.executor.clock().now() + seconds(5);
+      auto found = co_await inspect(s.world.runtime, asked, deadline);
+      EXPECT_TRUE(found.ok());
+      if (!found.ok()) co_return;
+      EXPECT_TRUE(found->engine != nullptr && found->probe);
+      for (const auto& [page, times] : s.gets) {
+        const bool once = times == 1 || !page.starts_with("GET");
+        EXPECT_TRUE(once) << page << " " << times;
+      }
+      (void)co_await found->engine->probe(deadline);
+      EXPECT_EQ(s.gets["GET /v1/models"], 2);
+      co_await found->engine->stop();
+      co_await s.server->stop();
+    }(scene)));
+  }
 }
 
 }  // namespace

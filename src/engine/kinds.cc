@@ -19,6 +19,7 @@ std::unique_ptr<Engine> made(base::Runtime& runtime, const Choice& choice, Optio
   options.url = server_root(choice.url);
   options.api_key = choice.api_key;
   options.vocab_size = choice.vocab_size;
+  options.known = choice.known;
   options.idle_timeout = choice.idle_timeout.value_or(options.idle_timeout);
   return std::make_unique<EngineT>(runtime, options);
 }
@@ -152,6 +153,7 @@ PeerOptions peer_of(const Choice& choice) {
   PeerOptions options;
   options.url = server_root(choice.url);
   options.api_key = choice.api_key;
+  options.known = choice.known;
   return options;
 }
 

@@ -69,6 +69,7 @@ struct Choice {
   std::uint64_t vocab_size = 0;
   std::string model;  // its name there, for requests of this side's own where several are listed
   std::optional<base::Duration> idle_timeout;  // absent: as PeerOptions has it
+  std::shared_ptr<KnownPages> known;           // see PeerOptions
 };
 // Its server, under its key.
 PeerOptions peer_of(const Choice& choice);

@@ -53,6 +53,7 @@ Task<Status> LateEngine::find(MonoTime deadline) {
     co_return found_ ? Status() : ids;
   }
   found_ = std::move(inspected->engine);
+  found_probe_ = std::move(inspected->probe);
   co_return Status();
 }
 
@@ -61,6 +62,7 @@ Task<Result<Probe>> LateEngine::probe(MonoTime deadline) {
     auto status = co_await find(deadline);
     if (!status.ok()) co_return std::move(status).error();
   }
+  if (found_probe_) co_return *std::exchange(found_probe_, std::nullopt);
   auto probe = co_await found_->probe(deadline);
   co_return std::move(probe);
 }

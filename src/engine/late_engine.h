@@ -33,6 +33,7 @@ class LateEngine final : public Engine {
   base::Runtime& runtime_;
   const Choice choice_;
   std::unique_ptr<Engine> found_;
+  std::optional<Probe> found_probe_;  // until a probe() gives it out
 };
 
 }  // namespace verbatim::engine

@@ -10,4 +10,7 @@ namespace verbatim::gateway {
 base::Task<base::Result<engine::Probe>> learn(const Model& model, engine::Engine& engine,
                                               base::MonoTime deadline);
 
+// Keeps what an engine has said already.
+void keep(const Model& model, const engine::Probe& probe);
+
 }  // namespace verbatim::gateway

@@ -21,7 +21,6 @@ struct Model {
   // Prompt and completion together; 0: unknown so far. What the engine says, unless an operator
   // does.
   mutable std::atomic<std::uint64_t> max_model_len = 0;
-  mutable std::atomic<bool> learned = false;  // the engine was asked, and answered
 };
 
 }  // namespace verbatim::gateway

@@ -88,7 +88,6 @@ double cpu_seconds() {
 class Sessions {
  public:
   Sessions() {
-    scene_.model->learned = true;  // without a bound on the context
     for (std::size_t i = 0; i < kSessions; ++i) {
       agents_.push_back({"bench" + std::to_string(i)});
       scene_.add_session(agents_.back().session);

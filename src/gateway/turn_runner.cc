@@ -156,9 +156,10 @@ Task<Result<Plan>> TurnRunner::plan(TurnRequest& request, base::MonoTime receive
   auto status = engine_.check(request.sampling);
   if (!status.ok()) co_return std::move(status).error();
   // An engine that came up after the gateway may not have been asked yet. Where it doesn't answer
-  // now either, the turn fails soon enough.
-  if (model_.max_model_len.load() == 0 && !model_.learned.load()) {
-    const auto probe = co_await learn(model_, engine_, received + options_.learn_timeout);
+  // now either, the turn fails soon enough; it is asked again where its context must be known.
+  if (!learned_ && (!asked_ || model_.max_model_len.load() == 0)) {
+    asked_ = true;
+    const auto probe = co_await learn(received + options_.learn_timeout);
     (void)probe;
   }
   auto plan = co_await planner_.plan(request);
@@ -217,6 +218,18 @@ Task<Result<Turns>> TurnRunner::commit(store::NewTurns added, const Plan& plan) 
     }
   }
   co_return recorded;
+}
+
+Task<Result<engine::Probe>> TurnRunner::learn(base::MonoTime deadline) {
+  auto probe = co_await gateway::learn(model_, engine_, deadline);
+  learned_ = learned_ || probe.ok();
+  co_return std::move(probe);
+}
+
+void TurnRunner::adopt(const engine::Probe& probe) {
+  engine_.adopt(probe);
+  keep(model_, probe);
+  learned_ = true;
 }
 
 Task<Status> TurnRunner::sample(Running& turn, engine::TokenStream& stream,

@@ -65,6 +65,12 @@ class TurnRunner {
   base::Task<base::Result<Turns>> run(TurnRequest& request, TurnObserver& observer,
                                       base::CancelSignal& cancel);
 
+  // Asks the engine what only it knows: how its answers are read, and the context length. Each
+  // runner asks for its own engine, whatever others of this model have learned.
+  base::Task<base::Result<engine::Probe>> learn(base::MonoTime deadline);
+  // Takes what another engine of the same server has said.
+  void adopt(const engine::Probe& probe);
+
  private:
   struct Running;
   struct Choice;
@@ -99,6 +105,8 @@ class TurnRunner {
   RunnerOptions options_;
   Planner planner_;
   Handles handles_;
+  bool learned_ = false;  // the engine was asked, and answered
+  bool asked_ = false;    // in front of a turn
 };
 
 }  // namespace verbatim::gateway

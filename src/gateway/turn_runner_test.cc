@@ -88,6 +88,44 @@ TEST(TurnRunner, an_engine_that_was_not_asked_yet_is_asked_before_the_first_turn
   EXPECT_EQ(scene.engine.asked.at(1).prompt.size() + scene.engine.asked.at(1).max_new_tokens, 100U);
 }
 
+TEST(TurnRunner, each_runner_asks_its_own_engine_whatever_others_have_learned) {
+  Scene scene;
+  ASSERT_TRUE(scene.turn(hello()).ok());
+  EXPECT_EQ(scene.engine.probed, 1);
+  // Another thread's: it shares the model, whose context is known by now.
+  FakeEngine engine(scene.world.runtime);
+  TurnRunner runner(scene.world.runtime, *scene.model, engine, scene.store, nullptr, Scene::kKey);
+  const auto turn = [&]() -> base::Task<void> {
+    auto request = hello();
+    const auto done = co_await runner.run(request, scene.watcher, scene.cancel);
+    EXPECT_TRUE(done.ok());
+  };
+  scene.run(turn());
+  EXPECT_EQ(engine.probed, 1) << "how its answers are read is its own to find out";
+  scene.run(turn());
+  EXPECT_EQ(engine.probed, 1) << "once";
+}
+
+TEST(TurnRunner, what_another_engine_of_the_server_has_said_is_not_asked_again) {
+  Scene scene;
+  engine::Probe probe;
+  probe.models.push_back({"toy", 4096});
+  scene.runner.adopt(probe);
+  EXPECT_EQ(scene.model->max_model_len.load(), 4096U);
+  ASSERT_TRUE(scene.turn(hello()).ok());
+  EXPECT_EQ(scene.engine.probed, 0);
+  EXPECT_EQ(scene.engine.adopted, 1);
+}
+
+TEST(TurnRunner, an_engine_that_says_nothing_of_itself_is_asked_once_where_the_context_is_given) {
+  Scene scene;
+  scene.engine.deaf = true;
+  scene.model->max_model_len = 100;
+  ASSERT_TRUE(scene.turn(hello()).ok());
+  ASSERT_TRUE(scene.turn(hello()).ok());
+  EXPECT_EQ(scene.engine.probed, 1);
+}
+
 TEST(TurnRunner, sampled_ids_that_are_not_canonical_are_kept_as_they_are) {
   Scene scene;
   const TokenIds ids{encoded("h")[0], encoded("e")[0], encoded("l")[0],

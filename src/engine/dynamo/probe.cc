@@ -60,9 +60,13 @@ Task<Result<Probe>> DynamoEngine::list_models(MonoTime deadline) {
   // A length of 0: the worker did not say.
   probe.models = read_models((*models)->root(), "context_window");
   if (probe.models.empty()) co_return unavailable("the frontend has no model: no worker is there");
+  adopt(probe);
+  co_return probe;
+}
+
+void DynamoEngine::adopt(const Probe& probe) {
   listed_ = true;
   only_model_ = probe.models.size() == 1 ? probe.models.front().id : "";
-  co_return probe;
 }
 
 Task<Result<Probe>> DynamoEngine::probe(MonoTime deadline) {

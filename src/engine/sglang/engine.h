@@ -34,6 +34,7 @@ class SglangEngine final : public Engine {
   [[nodiscard]] base::Status check(const message::Sampling& sampling) const override;
   base::Task<base::Result<std::unique_ptr<TokenStream>>> generate(TokenRequest request) override;
   base::Task<base::Result<Probe>> probe(base::MonoTime deadline) override;
+  void adopt(const Probe& probe) override;
   base::Task<base::Status> ready(base::MonoTime deadline) override;
   base::Task<void> stop() override { return peer_.stop(); }
 

@@ -58,16 +58,22 @@ Task<Result<Probe>> SglangEngine::probe(MonoTime deadline) {
     const Value root = (*server)->root();
     read_server(root, probe);
     // The older name came first.
-    streams_new_only_ =
+    probe.streams_new_only =
         flag_in(root, "incremental_streaming_output") || flag_in(root, "stream_output");
-    low_values_first_ = flag_in(root, "schedule_low_priority_values_first");
-    engine_version_ = probe.engine_version;
+    probe.low_values_first = flag_in(root, "schedule_low_priority_values_first");
+    adopt(probe);
   }
   if (!*models && !*model && !*server) {
     co_return base::error(ErrorKind::kUnavailable,
                           "no SGLang here: found none of /v1/models, /model_info, /server_info");
   }
   co_return probe;
+}
+
+void SglangEngine::adopt(const Probe& probe) {
+  streams_new_only_ = probe.streams_new_only;
+  low_values_first_ = probe.low_values_first;
+  engine_version_ = probe.engine_version;
 }
 
 Task<Status> SglangEngine::ready(MonoTime deadline) {

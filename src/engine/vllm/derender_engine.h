@@ -27,6 +27,7 @@ class DerenderEngine final : public Engine {
   base::Task<base::Result<Probe>> probe(base::MonoTime deadline) override {
     return tokens_.probe(deadline);
   }
+  void adopt(const Probe& probe) override { tokens_.adopt(probe); }
   // By all three calls.
   base::Task<base::Status> ready(base::MonoTime deadline) override;
   base::Task<void> stop() override;

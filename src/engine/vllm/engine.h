@@ -33,6 +33,7 @@ class VllmEngine final : public Engine {
   [[nodiscard]] base::Status check(const message::Sampling& sampling) const override;
   base::Task<base::Result<std::unique_ptr<TokenStream>>> generate(TokenRequest request) override;
   base::Task<base::Result<Probe>> probe(base::MonoTime deadline) override;
+  void adopt(const Probe& probe) override;
   // Samples one token: a server that sleeps answers /health, and hangs.
   base::Task<base::Status> ready(base::MonoTime deadline) override;
   base::Task<void> stop() override { return peer_.stop(); }

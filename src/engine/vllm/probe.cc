@@ -27,9 +27,13 @@ Task<Result<Probe>> VllmEngine::probe(MonoTime deadline) {
   auto weights = co_await peer_.get_json("/weight_info", deadline);
   if (weights.ok() && *weights)
     probe.weight_version = text_in((*weights)->root(), "weight_version");
-  model_ = probe.models.size() == 1 ? probe.models[0].id : "";
+  adopt(probe);
   if (!model_.empty()) probe.context_length = probe.models[0].max_model_len;
   co_return probe;
+}
+
+void VllmEngine::adopt(const Probe& probe) {
+  model_ = probe.models.size() == 1 ? probe.models[0].id : "";
 }
 
 Task<std::vector<Trace>> recognise(HttpPeer& peer, MonoTime deadline) {

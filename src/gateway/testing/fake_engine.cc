@@ -162,6 +162,8 @@ Task<Result<std::unique_ptr<TokenStream>>> FakeEngine::generate(engine::TokenReq
 }
 
 Task<Result<engine::Probe>> FakeEngine::probe(base::MonoTime) {
+  ++probed;
+  if (deaf) co_return base::error(base::ErrorKind::kUnavailable, "nobody answers");
   engine::Probe probe;
   probe.models.push_back({"toy", 4096});
   co_return std::move(probe);

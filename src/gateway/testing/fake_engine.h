@@ -73,8 +73,13 @@ class FakeEngine final : public engine::Engine {
   base::Task<base::Result<std::unique_ptr<engine::TokenStream>>> generate(
       engine::TokenRequest request) override;
   base::Task<base::Result<engine::Probe>> probe(base::MonoTime deadline) override;
+  void adopt(const engine::Probe&) override { ++adopted; }
   base::Task<base::Status> ready(base::MonoTime deadline) override;
   base::Task<void> stop() override;
+
+  int probed = 0;     // calls of probe()
+  int adopted = 0;    // and of adopt()
+  bool deaf = false;  // probe() fails
 
  private:
   base::Runtime& runtime_;
