@@ -54,8 +54,11 @@ Result<Connection> Database::connect(Connection::Mode mode) const {
   auto connection = Connection::to(options_.path, mode, options_.vfs);
   if (!connection) return connection;
   if (auto status = connection->run(kPragmas); !status.ok()) return std::move(status).error();
+  // In WAL mode the same as FULL. Before, while a new file is brought to it, a removed rollback
+  // journal could come back with a loss of power and undo that: the log beside it would be thrown
+  // away, with all that was acknowledged.
   const char* synchronous =
-      options_.synchronous ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = OFF";
+      options_.synchronous ? "PRAGMA synchronous = EXTRA" : "PRAGMA synchronous = OFF";
   if (auto status = connection->run(synchronous); !status.ok()) return std::move(status).error();
   return connection;
 }

@@ -1,0 +1,198 @@
+#include "store/sqlite/database.h"
+
+#include <gtest/gtest.h>
+
+#include "base/sim/sim_worker.h"
+#include "store/testing/full_turn.h"
+#include "store/testing/store_stage.h"
+
+namespace verbatim::store::sqlite {
+namespace {
+
+using base::ErrorKind;
+using testing::FaultVfs;
+using testing::full_turn;
+using testing::SqliteStage;
+
+base::Result<std::vector<TurnPtr>> commit(SqliteStage& stage, std::unique_ptr<Turn> turn) {
+  NewTurns added(std::move(turn), SessionUse::kExisting);
+  return stage.run(stage.store().commit(std::move(added)));
+}
+
+void add_session(SqliteStage& stage) {
+  ASSERT_TRUE(stage.run(stage.store().create_session(SessionSpec("s", 1))).ok());
+}
+
+// Changes the closed file as another program would.
+void change_file(SqliteStage& stage, const char* sql) {
+  auto connection = Connection::to(SqliteStage::kPath, Connection::Mode::kWrite, stage.vfs.name());
+  ASSERT_TRUE(connection.ok());
+  ASSERT_TRUE(connection->run(sql).ok());
+}
+
+std::string refusal(SqliteStage& stage, ErrorKind kind) {
+  const auto status = stage.open();
+  if (status.ok()) return "it was opened";
+  EXPECT_EQ(status.error().kind, kind) << status.error().message;
+  return status.error().message;
+}
+
+TEST(SqliteDatabase, the_key_is_as_old_as_the_store) {
+  SqliteStage stage(1);
+  const std::string key = stage.database().key();
+  EXPECT_EQ(key.size(), 32U);
+  ASSERT_TRUE(stage.restart());
+  EXPECT_EQ(stage.database().key(), key);
+  EXPECT_NE(SqliteStage(2).database().key(), key);
+}
+
+TEST(SqliteDatabase, a_store_in_use_is_refused) {
+  SqliteStage stage(1);
+  base::SeededRandom random(1);
+  const auto worker = [&] { return std::make_unique<base::sim::SimWorker>(stage.executor, 1); };
+  DatabaseOptions options;
+  options.path = SqliteStage::kPath;
+  options.vfs = stage.vfs.name();
+  const auto second =
+      Database::open(stage.files, random, {worker(), worker(), worker()}, std::move(options));
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().kind, ErrorKind::kConflict);
+  EXPECT_NE(second.error().message.find("in use by another process"), std::string::npos);
+}
+
+TEST(SqliteDatabase, a_file_of_another_kind_is_refused_and_left_as_it_is) {
+  SqliteStage stage(1);
+  stage.close();
+  change_file(stage, "PRAGMA user_version = 99");
+  EXPECT_NE(refusal(stage, ErrorKind::kUnsupported).find("schema version 99"), std::string::npos);
+  change_file(stage, "PRAGMA application_id = 7");
+  EXPECT_NE(refusal(stage, ErrorKind::kUnsupported).find("another program"), std::string::npos);
+  stage.vfs.bytes(SqliteStage::kPath) = std::string(8192, 'x');
+  EXPECT_NE(refusal(stage, ErrorKind::kInternal).find("damaged"), std::string::npos);
+  EXPECT_EQ(stage.vfs.bytes(SqliteStage::kPath), std::string(8192, 'x'));
+}
+
+TEST(SqliteDatabase, a_damaged_turn_is_named) {
+  SqliteStage stage(1);
+  base::SeededRandom random(1);
+  add_session(stage);
+  const auto turn = commit(stage, full_turn(random, "s", nullptr));
+  ASSERT_TRUE(turn.ok());
+  stage.close();
+  change_file(stage, "UPDATE body SET bytes = x'0102'");
+  ASSERT_TRUE(stage.open().ok());
+  const auto turns = stage.run(stage.store().turns("s"));
+  ASSERT_FALSE(turns.ok());
+  EXPECT_EQ(turns.error().kind, ErrorKind::kInternal);
+  EXPECT_NE(turns.error().message.find("turn 1 of session s"), std::string::npos)
+      << turns.error().message;
+}
+
+TEST(SqliteDatabase, what_is_queued_goes_to_disk_together) {
+  SqliteStage stage(1);
+  base::SeededRandom random(1);
+  add_session(stage);
+  std::vector<std::optional<base::Result<std::vector<TurnPtr>>>> results(600);
+  for (auto& result : results) {
+    NewTurns added(full_turn(random, "s", nullptr), SessionUse::kExisting);
+    SqliteStage::start(stage.store().commit(std::move(added)), result);
+  }
+  const auto before = stage.database().writer().stats();
+  stage.executor.run_until_idle();
+  const auto after = stage.database().writer().stats();
+  for (const auto& result : results) ASSERT_TRUE(result->ok());
+  EXPECT_EQ(after.works - before.works, 600U);
+  EXPECT_EQ(after.largest_batch, 256U);
+  EXPECT_LE(after.batches - before.batches, 4U);
+}
+
+TEST(SqliteDatabase, a_queue_that_is_full_refuses_and_says_so) {
+  DatabaseOptions options;
+  options.writer.queue_works = 10;
+  SqliteStage stage(1, options);
+  base::SeededRandom random(1);
+  add_session(stage);
+  std::vector<std::optional<base::Result<std::vector<TurnPtr>>>> results(20);
+  for (auto& result : results) {
+    NewTurns added(full_turn(random, "s", nullptr), SessionUse::kExisting);
+    SqliteStage::start(stage.store().commit(std::move(added)), result);
+  }
+  stage.executor.run_until_idle();
+  std::size_t taken = 0;
+  for (const auto& result : results) taken += result->ok() ? 1 : 0;
+  EXPECT_EQ(taken, 10U);
+  EXPECT_EQ(results.back()->error().kind, ErrorKind::kUnavailable);
+  EXPECT_EQ(stage.run(stage.store().session("s")).value()->turns, 10U);
+}
+
+TEST(SqliteDatabase, a_disk_that_takes_nothing_refuses_new_turns_until_it_does) {
+  SqliteStage stage(1);
+  base::SeededRandom random(1);
+  add_session(stage);
+  const auto first = commit(stage, full_turn(random, "s", nullptr));
+  const std::string before = stage.store().dump();
+  stage.vfs.options().fail_write = 1000;
+  const auto refused = commit(stage, full_turn(random, "s", first->front()));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::kUnavailable);
+  const auto root = first->front()->root_digest;
+  EXPECT_FALSE(stage.run(stage.store().newest(root)).ok()) << "a turn is planned in vain";
+  EXPECT_TRUE(stage.run(stage.store().turns("s")).ok()) << "what is there can be read";
+  EXPECT_EQ(stage.store().dump(), before);
+  stage.vfs.options().fail_write = 0;
+  EXPECT_TRUE(stage.run(stage.store().newest(root)).ok());
+  EXPECT_TRUE(commit(stage, full_turn(random, "s", first->front())).ok());
+}
+
+TEST(SqliteDatabase, a_look_up_waits_for_the_turn_it_names) {
+  SqliteStage stage(1);
+  base::SeededRandom random(1);
+  add_session(stage);
+  auto turn = full_turn(random, "s", nullptr);
+  const std::vector<std::uint64_t> ids{turn->id};
+  const std::vector<trajectory::Digest> digests{turn->digest};
+  std::optional<base::Result<std::vector<TurnPtr>>> added, by_id, by_digest;
+  NewTurns turns(std::move(turn), SessionUse::kExisting);
+  SqliteStage::start(stage.store().commit(std::move(turns)), added);
+  SqliteStage::start(stage.store().by_ids(ids), by_id);
+  SqliteStage::start(stage.store().find(digests), by_digest);
+  stage.executor.run_until_idle();
+  EXPECT_EQ(by_id->value().size(), 1U);
+  EXPECT_EQ(by_digest->value().size(), 1U);
+}
+
+TEST(SqliteDatabase, what_is_in_memory_stays_bounded) {
+  DatabaseOptions options;
+  options.cache_bytes = 200'000;
+  SqliteStage stage(1, options);
+  base::SeededRandom random(1);
+  for (int i = 0; i < 300; ++i) {
+    const std::string id = "s" + std::to_string(i);
+    ASSERT_TRUE(stage.run(stage.store().create_session(SessionSpec(id, 1))).ok());
+    ASSERT_TRUE(commit(stage, full_turn(random, id, nullptr)).ok());
+  }
+  EXPECT_LE(stage.database().cache().bytes(), 200'000U);
+  EXPECT_EQ(stage.run(stage.store().turns("s0")).value().size(), 1U);
+}
+
+TEST(SqliteDatabase, roots_are_kept_once_and_leave_with_their_last_session) {
+  SqliteStage stage(1);
+  base::SeededRandom random(1);
+  const auto root = testing::full_root(random);
+  for (const std::string id : {"a", "b"}) {
+    ASSERT_TRUE(stage.run(stage.store().create_session(SessionSpec(id, 1))).ok());
+    auto turn = full_turn(random, id, nullptr);
+    turn->root = std::make_shared<trajectory::RootInfo>(*root);
+    ASSERT_TRUE(commit(stage, std::move(turn)).ok());
+  }
+  auto connection = Connection::to(SqliteStage::kPath, Connection::Mode::kRead, stage.vfs.name());
+  const auto roots = [&] { return connection->integer("SELECT count(*) FROM root").value(); };
+  EXPECT_EQ(roots(), 1);
+  ASSERT_TRUE(stage.run(stage.store().delete_session("a")).ok());
+  EXPECT_EQ(roots(), 1);
+  ASSERT_TRUE(stage.run(stage.store().delete_session("b")).ok());
+  EXPECT_EQ(roots(), 0);
+}
+
+}  // namespace
+}  // namespace verbatim::store::sqlite
