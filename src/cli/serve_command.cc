@@ -321,7 +321,7 @@ Exit run(const ServeOptions& options) {
   if (!chosen.ok()) return fail(chosen.error(), Exit::kUsage);
   auto store = StoreHome::open(*files, options.store);
   if (!store.ok()) return fail(store.error(), Exit::kUsage);
-  std::fprintf(stderr, "verbatim: conversations are kept in %s\n", (*store)->describe().c_str());
+  say("conversations are kept in " + (*store)->describe());
   Serving serving(options, std::move(*model), std::move(*chosen), std::move(*keys),
                   std::move(*store));
   if (auto status = serving.start(); !status.ok()) return fail(status.error());

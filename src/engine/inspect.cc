@@ -210,11 +210,14 @@ Task<Result<Inspected>> inspect(base::Runtime& runtime, const Choice& choice,
   auto settled = settle(choice, found.identity);
   if (!settled.ok()) co_return std::move(settled).error();
   found.choice = std::move(*settled);
-  if (by_messages(found.choice.kind)) co_return std::move(found);
   asking = found.choice;
   asking.known = pages;
   auto engine = make_engine(runtime, asking);
-  if (!engine.ok()) co_return std::move(engine).error();
+  if (!engine.ok() && !by_messages(found.choice.kind)) co_return std::move(engine).error();
+  if (!engine.ok()) {
+    found.ids = std::move(engine).error();
+    co_return std::move(found);
+  }
   found.engine = std::move(*engine);
   auto probe = co_await found.engine->probe(deadline);
   if (!probe.ok()) {

@@ -43,7 +43,9 @@ struct Inspected {
   Identity identity;
   std::unique_ptr<Engine> engine;  // reached, of a kind that is driven by ids; to be stop()ped
   std::optional<Probe> probe;      // what that engine found out
-  base::Status ids;  // whether it reads them; success where that is plain from what it is
+  // Whether it reads them; success where that is plain from what it is. kUnsupported of a kind that
+  // is driven by messages.
+  base::Status ids;
 };
 
 // All the steps above: what every command and LateEngine does with a server it does not know.

@@ -42,11 +42,8 @@ Task<Status> LateEngine::find(MonoTime deadline) {
   auto inspected = co_await inspect(runtime_, choice_, deadline);
   if (!inspected.ok()) co_return std::move(inspected).error();
   if (!inspected->reached.ok()) co_return inspected->reached;
-  if (inspected->engine == nullptr) {
-    auto none = make_engine(runtime_, inspected->choice);  // says why
-    co_return std::move(none).error();
-  }
   const Status& ids = inspected->ids;
+  if (inspected->engine == nullptr) co_return ids;
   // Another call may have been faster.
   if (found_ || (!ids.ok() && ids.error().kind == ErrorKind::kUnsupported)) {
     co_await inspected->engine->stop();

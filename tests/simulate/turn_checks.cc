@@ -112,7 +112,9 @@ void Checks::index_served() {
 void Checks::index(const Served& entry, std::size_t replica) {
   if (!entry.seed) return;
   by_seed_[*entry.seed].push_back(&entry);
-  if (entry.fault == Fault::kHttp429 || entry.fault == Fault::kHttp503) return;
+  const bool refused = entry.fault == Fault::kHttp429 || entry.fault == Fault::kHttp503 ||
+                       entry.fault == Fault::kHttp529;
+  if (refused) return;
   const auto first = sampler_.emplace(*entry.seed, replica).first->second;
   check(first == replica, "once", "seed " + std::to_string(*entry.seed) + " at one replica",
         "at replicas " + std::to_string(first) + " and " + std::to_string(replica));
