@@ -71,12 +71,12 @@ check_parse() {
   "$python" tests/cases/run_parse.py --cases tests/cases --grammar hermes --level may --jobs "$jobs" --cmd "$build/verbatim parse \
     --grammar {grammar} --tools {tools} --output {output} --segments {segments} --prompt-tail {prompt_tail} --finish {finish} --chunks {chunks}"
 }
-# Both ways in which the engine may stream.
+# Both ways in which the engine may stream, and all modes of sessions.
 serve="$build/verbatim serve --port {port} --engine {engine} --engine-kind {kind} --tokenizer {tokenizer} --chat-template {template} \
   --record-dir {records} --store memory --encoding-policy {policy}"
 check_session() {
   local way
-  for way in "sglang --engine-stream cumulative" "sglang --engine-stream incremental" "vllm"; do
+  for way in "sglang --engine-stream cumulative" "sglang --engine-stream incremental" "vllm" "sglang --mode linear" "sglang --mode strict"; do
     # shellcheck disable=SC2086  # the words of a way are options
     "$python" tests/cases/run_session.py --cmd "$serve" --level may --kind $way --expect-fail tests/cases/not-yet.txt tests/cases
   done

@@ -1,4 +1,6 @@
 // Sessions over HTTP: what they are made with, who comes in by which door, and what runs in them.
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "api/router.h"
@@ -364,6 +366,52 @@ TEST(Sessions, a_choice_that_fails_fails_the_request_and_leaves_no_trace) {
     const auto refused = co_await c.post(chat_of(line), body);
     EXPECT_EQ(refused.status, 400);
     EXPECT_EQ(refused.text("error", "param"), "n");
+  });
+}
+
+TEST(Sessions, ten_thousand_that_are_abandoned_are_all_there) {
+  GatewayOnSim gateway;
+  gateway.run([&](HttpCaller& c) -> Task<void> {
+    constexpr std::size_t kMany = 10'000;
+    std::set<std::string> made;
+    for (std::size_t i = 0; i < kMany; ++i) made.insert(co_await make_session(c, "{}"));
+    EXPECT_EQ(made.size(), kMany);
+    std::string after = "0";
+    while (!after.empty()) {
+      const auto page = co_await c.get("/sessions?limit=1000&after=" + after);
+      const auto parsed = json::Document::parse(page.body);
+      for (const auto& each : *parsed->root().get("data"))
+        EXPECT_EQ(made.erase(each.value.get("session_id")->string()), 1U);
+      after = page.text("has_more") == "true" ? page.text("next") : "";
+    }
+    EXPECT_TRUE(made.empty());
+  });
+}
+
+TEST(Sessions, a_hundred_branches_on_one_turn_are_told_apart) {
+  GatewayOnSim gateway;
+  std::vector<std::string> steps{R"({"text":"root"})"};
+  for (int i = 0; i < 100; ++i) steps.push_back(R"({"text":"b)" + std::to_string(i) + "\"}");
+  steps.push_back(R"({"text":"leaf"})");
+  gateway.script(steps);
+  gateway.run([&](HttpCaller& c) -> Task<void> {
+    const std::string id = co_await make_session(c, "{}");
+    auto body = ask(message("user", "q"));
+    (void)co_await c.post(chat_of(id), body);
+    const auto question = [](int i) { return message("user", "q" + std::to_string(i)); };
+    for (int i = 0; i < 100; ++i) {
+      body = ask(message("user", "q"), message("assistant", "root"), question(i));
+      (void)co_await c.post(chat_of(id), body);
+    }
+    body = ask(message("user", "q"), message("assistant", "root"), question(42),
+               message("assistant", "b42"), message("user", "on"));
+    (void)co_await c.post(chat_of(id), body);
+    const auto turns = (co_await gateway.store.turns(id)).value();
+    EXPECT_EQ(turns.size(), 102U);
+    if (turns.size() != 102) co_return;
+    for (std::size_t i = 1; i <= 100; ++i) EXPECT_EQ(turns[i]->parent, turns[0]);
+    EXPECT_EQ(turns.back()->parent, turns[43]);
+    EXPECT_TRUE(turns.back()->attach.difference.has_value()) << "it is not behind the last turn";
   });
 }
 

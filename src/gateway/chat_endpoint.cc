@@ -142,6 +142,7 @@ Task<void> send_error(net::Responder& responder, const base::Error& error) {
 
 Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& responder,
                                 base::CancelSignal& gone, Door door) {
+  base::CancelSignal cancel;  // outlives what is registered with it
   Asked asked;
   auto request = protocol::read_chat_request(http.body);
   if (!request) co_return co_await send_error(responder, request.error());
@@ -157,10 +158,8 @@ Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& respon
   if (!key) co_return co_await send_error(responder, key.error());
   // From before the session is looked up: a deletion either is seen by the look-up, or sees the
   // turn.
-  base::CancelSignal cancel;
-  std::optional<RunningTurns::Entry> running;
   if (!door.session_id.empty())
-    running.emplace(running_, runtime_.executor, door.session_id, cancel);
+    asked.running.emplace(running_, runtime_.executor, door.session_id, cancel);
   const auto session = co_await find_session(door);
   if (!session) co_return co_await send_error(responder, session.error());
 
@@ -179,8 +178,8 @@ Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& respon
     if (log != own) co_return co_await follow(asked, **key, log, responder, gone);
     grace->is_read = [log] { return log->readers() != 0; };
   }
-  auto entered = base::Status();
-  if (session->has_value()) entered = enter(**session, http, *running, asked);
+  const bool exists = session->has_value();
+  const auto entered = exists ? enter(**session, http, asked) : apply({}, http, asked);
   if (!entered.ok()) {
     if (log) finish(**key, log, entered.error());
     co_return co_await send_error(responder, entered.error());
@@ -190,12 +189,12 @@ Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& respon
   if (log) {
     std::vector<Task<void>> both;
     both.push_back(follow(asked, **key, log, responder, gone));
-    both.push_back(run_for_all(asked.turn, **key, log, cancel));
+    both.push_back(run_for_all(asked, **key, log, cancel));
     co_await base::gather(std::move(both));
     co_return;
   }
   base::CancelHook client(gone, [&] { cancel.fire(gone.reason()); });
-  const Source source = [&](TurnObserver& observer) { return run(asked.turn, observer, cancel); };
+  const Source source = [&](TurnObserver& observer) { return run(asked, observer, cancel); };
   (void)co_await answer(asked, head, responder, source);
 }
 
@@ -220,14 +219,14 @@ Task<base::Result<std::optional<store::SessionInfo>>> ChatEndpoint::find_session
 }
 
 base::Status ChatEndpoint::enter(const store::SessionInfo& session, const net::Request& http,
-                                 RunningTurns::Entry& running, Asked& asked) {
+                                 Asked& asked) {
   auto options = options_from_text(session.spec->options);
   if (!options) return std::move(options).error().within("the session's options");
   const SessionUsed used{session, runtime_.clock().wall_ms(), asked.request.choices};
   if (auto status = check_limits(options->limits, used); !status.ok()) return status;
   if (options->limits.tokens) asked.turn.tokens_left = *options->limits.tokens - session.tokens;
   if (auto status = apply(*options, http, asked); !status.ok()) return status;
-  if (options->rules.mode != SessionMode::kTree && !running.reserve())
+  if (options->rules.mode != SessionMode::kTree && !asked.running->reserve())
     return busy(session.spec->id);
   return {};
 }
@@ -252,19 +251,21 @@ base::Status ChatEndpoint::apply(const SessionOptions& options, const net::Reque
   return {};
 }
 
-Task<base::Result<Turns>> ChatEndpoint::run(TurnRequest& request, TurnObserver& observer,
+Task<base::Result<Turns>> ChatEndpoint::run(Asked& asked, TurnObserver& observer,
                                             base::CancelSignal& cancel) {
-  auto turns = co_await runner_.run(request, observer, cancel);
+  auto turns = co_await runner_.run(asked.turn, observer, cancel);
+  // Before the client hears of the end: its next request may come at once.
+  if (asked.running) asked.running->release();
   if (!turns && turns.error().kind == base::ErrorKind::kCancelled &&
       cancel.reason() == RunningTurns::kDeleted)
-    co_return no_session(request.session_id, "session deleted while the turn was running");
+    co_return no_session(asked.turn.session_id, "session deleted while the turn was running");
   co_return std::move(turns);
 }
 
-Task<void> ChatEndpoint::run_for_all(TurnRequest& request, const RetryKey& key,
+Task<void> ChatEndpoint::run_for_all(Asked& asked, const RetryKey& key,
                                      std::shared_ptr<TurnLog> log, base::CancelSignal& cancel) {
-  LogWriters writers(*log, request.choices);
-  auto turns = co_await run(request, writers, cancel);
+  LogWriters writers(*log, asked.turn.choices);
+  auto turns = co_await run(asked, writers, cancel);
   finish(key, log, std::move(turns));
 }
 

@@ -45,6 +45,7 @@ class ChatEndpoint {
     protocol::ChatRequest request;
     std::string patched;  // the body with the session's values in it; empty: as it came
     TurnRequest turn;
+    std::optional<RunningTurns::Entry> running;  // in a session
   };
   base::Result<TurnRequest> turn_of(const net::Request& http);
   // What comes back are the turns of a request, shown to the observer while they are sampled.
@@ -53,14 +54,14 @@ class ChatEndpoint {
   // The session that must exist; nothing where none must.
   base::Task<base::Result<std::optional<store::SessionInfo>>> find_session(const Door& door);
   // Lays down the rules of the session; reserves it where it has one line.
-  base::Status enter(const store::SessionInfo& session, const net::Request& http,
-                     RunningTurns::Entry& running, Asked& asked);
+  base::Status enter(const store::SessionInfo& session, const net::Request& http, Asked& asked);
   base::Status apply(const SessionOptions& options, const net::Request& http, Asked& asked);
-  base::Task<base::Result<Turns>> run(TurnRequest& request, TurnObserver& observer,
+  // The session is free for the next turn when this returns.
+  base::Task<base::Result<Turns>> run(Asked& asked, TurnObserver& observer,
                                       base::CancelSignal& cancel);
   // Runs the turns for whoever asks for them: this client, and those that repeat its request.
-  base::Task<void> run_for_all(TurnRequest& request, const RetryKey& key,
-                               std::shared_ptr<TurnLog> log, base::CancelSignal& cancel);
+  base::Task<void> run_for_all(Asked& asked, const RetryKey& key, std::shared_ptr<TurnLog> log,
+                               base::CancelSignal& cancel);
   void finish(const RetryKey& key, const std::shared_ptr<TurnLog>& log, base::Result<Turns> turns);
   base::Task<void> follow(Asked& asked, const RetryKey& key, std::shared_ptr<TurnLog> log,
                           net::Responder& responder, base::CancelSignal& gone);

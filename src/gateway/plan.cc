@@ -172,7 +172,7 @@ Task<Status> Planner::attach_to_tip(const TurnRequest& request, Plan& plan) {
   plan.suffix = placed.suffix;
   if (plan.parent == tip) co_return Status();
   plan.attach.difference = trajectory::first_difference(tip, messages);
-  if (auto status = check_rollback(request.rules.mode, line, plan); !status.ok()) co_return status;
+  if (auto status = check_rollback(request, line, plan); !status.ok()) co_return status;
   plan.attach.reason = "rollback";
   co_return Status();
 }

@@ -25,13 +25,22 @@ std::vector<bool> reasoning_in_row(const trajectory::TurnPtr& leaf) {
   return shown;
 }
 
+std::ptrdiff_t count_answers(std::span<const message::Message> messages) {
+  return std::count_if(messages.begin(), messages.end(), [](const auto& message) {
+    return message.role == message::Role::kAssistant;
+  });
+}
+
 }  // namespace
 
-Status check_rollback(SessionMode mode, std::span<const trajectory::TurnPtr> line,
+Status check_rollback(const TurnRequest& request, std::span<const trajectory::TurnPtr> line,
                       const Plan& plan) {
+  const SessionMode mode = request.rules.mode;
   std::size_t back = 0;
   while (back < line.size() && line[line.size() - 1 - back] != plan.parent) ++back;
-  if (mode == SessionMode::kLinear && back <= 1) return {};
+  const auto added = std::span<const message::Message>(request.messages).subspan(plan.suffix);
+  const bool answers = count_answers(added) > count_answers(line.back()->messages);
+  if (mode == SessionMode::kLinear && back <= 1 && !answers) return {};
   const auto& difference = plan.attach.difference;
   std::string where = "its tools or template arguments are others";
   if (difference && difference->field == "missing") {
@@ -47,7 +56,9 @@ Status check_rollback(SessionMode mode, std::span<const trajectory::TurnPtr> lin
           ? base::error(ErrorKind::kConflict,
                         found + "a strict session takes only what goes on behind its last turn")
           : base::error(ErrorKind::kInvalidRequest,
-                        found + "a linear session goes back one turn at most");
+                        found + (back <= 1 ? "a linear session takes no other answer in place of "
+                                             "the one that was sampled"
+                                           : "a linear session goes back one turn at most"));
   refused.message += ": repeat the history as it was, or create a session of mode tree";
   refused.field = "messages";
   refused.code = "session_diverged";

@@ -9,10 +9,11 @@ namespace verbatim::gateway {
 
 // What a session's options forbid or change of a plan. Pure.
 
-// A linear session goes back one turn at most, a strict one none. `line` leads to its last turn,
-// `plan` says behind which of them the request goes on. Errors: kInvalidRequest of a linear,
+// A linear session goes back one turn at most, and not to put another answer in place of the one
+// that was sampled; a strict one goes back none. `line` leads to its last turn, `plan` says behind
+// which of them the request goes on. Errors: kInvalidRequest of a linear,
 // kConflict of a strict session, with the number of turns and the first difference.
-base::Status check_rollback(SessionMode mode, std::span<const trajectory::TurnPtr> line,
+base::Status check_rollback(const TurnRequest& request, std::span<const trajectory::TurnPtr> line,
                             const Plan& plan);
 
 // The whole conversation as it is recorded, with what the request adds behind `plan.parent`.

@@ -1,5 +1,7 @@
 #include "gateway/running_turns.h"
 
+#include <utility>
+
 namespace verbatim::gateway {
 
 RunningTurns::Entry::Entry(RunningTurns& turns, base::Executor& executor,
@@ -14,6 +16,11 @@ RunningTurns::Entry::~Entry() {
   std::lock_guard lock(turns_.mutex_);
   if (reserved_) turns_.reserved_.erase(place_->first);
   turns_.entries_.erase(place_);
+}
+
+void RunningTurns::Entry::release() {
+  std::lock_guard lock(turns_.mutex_);
+  if (std::exchange(reserved_, false)) turns_.reserved_.erase(place_->first);
 }
 
 bool RunningTurns::Entry::reserve() {

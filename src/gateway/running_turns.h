@@ -28,8 +28,10 @@ class RunningTurns {
     Entry& operator=(const Entry&) = delete;
     ~Entry();
 
-    // Keeps other turns out of the session until this one is over. False: another one is in.
+    // Keeps other turns out of the session until this one is over or lets them in. False: another
+    // one is in.
     [[nodiscard]] bool reserve();
+    void release();
 
    private:
     friend class RunningTurns;

@@ -57,6 +57,9 @@ TEST(RunningTurns, a_session_is_reserved_by_one_turn_until_that_is_over) {
   EXPECT_TRUE(other.reserve());
   first.reset();
   EXPECT_TRUE(second.reserve());
+  second.release();
+  RunningTurns::Entry third(turns, world.executor, "a", signal);
+  EXPECT_TRUE(third.reserve());
 }
 
 }  // namespace

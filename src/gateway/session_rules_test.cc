@@ -90,8 +90,8 @@ const std::vector<Row> kRows{
      "400", "409", "1.content"},
     {"another system text", [](auto& r) { r.messages[0].text = "other"; }, "root system", "400",
      "409", "0.content"},
-    {"last answer edited", [](auto& r) { r.messages[6].text = "edited"; }, "2 history",
-     "2 rollback", "409", "6.content"},
+    {"last answer edited", [](auto& r) { r.messages[6].text = "edited"; }, "2 history", "400",
+     "409", "6.content"},
     {"reasoning edited", [](auto& r) { r.messages[4].reasoning = "no"; }, "1 history", "400", "409",
      "4.reasoning_content"},
     {"argument edited",
@@ -180,8 +180,8 @@ TEST(SessionRules, a_rollback_can_be_repeated_but_what_it_replaced_is_not_gone_o
   const auto replaced = recorded.scene.recorded(again, "b3<|im_end|>");
   EXPECT_EQ(replaced->parent, recorded.turns[1]);
   EXPECT_EQ(outcome(recorded, SessionMode::kLinear, again), "2 rollback");
-  EXPECT_EQ(outcome(recorded, SessionMode::kLinear, recorded.next()), "2 rollback")
-      << "the old answer is an inserted one now";
+  EXPECT_EQ(outcome(recorded, SessionMode::kLinear, recorded.next()), "400")
+      << "the old answer would be an inserted one now";
 }
 
 TEST(SessionRules, exact_equality_takes_no_other_spelling) {
@@ -209,6 +209,48 @@ TEST(SessionRules, what_cannot_be_appended_is_a_new_root_in_a_tree_alone) {
       EXPECT_EQ(plan.error().kind, ErrorKind::kUnsupported) << plan.error().message;
     }
   }
+}
+
+// The toy template drops reasoning in front of the last user message.
+TEST(SessionRules, reasoning_that_the_template_would_drop_makes_a_root_where_the_session_says_so) {
+  const std::string thought = std::string("<think>\nhm\n</think>\n\n") + kTool;
+  for (const auto mode : {SessionMode::kTree, SessionMode::kLinear, SessionMode::kStrict}) {
+    Scene scene;
+    const auto turn = scene.recorded(Scene::request({user("u1")}), thought);
+    auto asked = Scene::continued(turn, user("u2"));
+    asked.rules.mode = mode;
+    EXPECT_EQ(scene.plan(asked)->parent, turn) << "recorded reasoning stays, as usual";
+    asked.rules.retention = Retention::kTemplate;
+    asked.messages[1].reasoning.reset();  // as many clients send it back
+    const auto dropped = scene.plan(asked);
+    ASSERT_TRUE(dropped.ok()) << dropped.error().message;
+    EXPECT_EQ(dropped->parent, nullptr);
+    EXPECT_EQ(dropped->attach.reason, "retention");
+    EXPECT_EQ(decoded(testing::prompt_of(*dropped)).find("hm"), std::string::npos);
+    auto shown = Scene::continued(turn, result("42"));
+    shown.rules = asked.rules;
+    shown.messages[1].reasoning.reset();
+    const auto kept = scene.plan(shown);
+    ASSERT_TRUE(kept.ok()) << kept.error().message;
+    EXPECT_EQ(kept->parent, turn) << "behind a tool result the template shows it";
+  }
+}
+
+TEST(SessionRules, a_root_by_retention_is_gone_on_behind) {
+  Scene scene;
+  const auto first =
+      scene.recorded(Scene::request({user("u1")}), "<think>\nhm\n</think>\n\na1<|im_end|>");
+  auto asked = Scene::continued(first, user("u2"));
+  asked.rules = {SessionMode::kStrict, trajectory::Equality::kValue, Retention::kTemplate};
+  const auto second = scene.recorded(asked, "a2<|im_end|>");
+  EXPECT_EQ(second->attach.reason, "retention");
+  EXPECT_EQ(second->messages.size(), 3U) << "it holds the whole history";
+  EXPECT_EQ(second->messages[1].reasoning, "hm") << "as it was sampled";
+  auto next = Scene::continued(second, user("u3"));
+  next.rules = asked.rules;
+  const auto plan = scene.plan(next);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->parent, second) << "there is no reasoning in its row that could be dropped";
 }
 
 TEST(SessionRules, a_session_that_has_used_up_its_tokens_takes_no_more) {

@@ -8,6 +8,9 @@
 namespace verbatim::protocol {
 namespace {
 
+// Three for each turn of a session of 20,000.
+constexpr std::size_t kMaxMessages = 60'000;
+
 using base::Result;
 using base::Status;
 using json::Value;
@@ -206,6 +209,13 @@ Result<std::vector<Message>> read_chat_messages(const Value& value,
                                                 std::string_view part_separator) {
   if (!value.is_array()) return mismatch("messages", "an array of messages", value);
   if (value.empty()) return base::invalid("messages", "must not be empty");
+  if (value.size() > kMaxMessages) {
+    auto error = base::error(base::ErrorKind::kTooLarge,
+                             "expected at most " + std::to_string(kMaxMessages) +
+                                 " messages, found " + std::to_string(value.size()));
+    error.field = "messages";
+    return error;
+  }
   std::vector<Message> out;
   for (const auto& item : value) {
     auto message = MessageReader(item.value, at("messages", out.size()), part_separator).read();

@@ -214,6 +214,19 @@ TEST(ChatRequest, type_errors_name_the_field_what_was_expected_and_what_was_foun
   for (const auto& [body, wanted] : cases) EXPECT_EQ(refusal(body), wanted) << body;
 }
 
+TEST(ChatRequest, the_number_of_messages_is_bounded) {
+  const auto body = [](std::size_t count) {
+    std::string text = R"({"messages":[{"role":"user","content":"a"})";
+    for (std::size_t i = 1; i < count; ++i) text += R"(,{"role":"user","content":"a"})";
+    return text + "]}";
+  };
+  EXPECT_TRUE(read_chat_request(body(60'000)).ok());
+  const auto refused = read_chat_request(body(60'001));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, base::ErrorKind::kTooLarge);
+  EXPECT_EQ(refused.error().field, "messages");
+}
+
 TEST(ChatRequest, what_would_change_the_answer_and_is_not_served_is_refused_by_name) {
   for (const auto* parameter :
        {R"("tool_choice":"required")", R"("tool_choice":{"type":"function"})",

@@ -39,8 +39,11 @@ Task<void> Agent::run() {
 }
 
 Task<bool> Agent::create_session(std::string& id) {
+  const std::uint64_t draw = random_.below(1000);
+  const std::string mode = draw < 200 ? "linear" : draw < 350 ? "strict" : "tree";
+  const std::string body = mode == "tree" ? "" : R"({"mode":")" + mode + "\"}";
   for (int tries = 0; tries < kTries && stage_.more(); ++tries) {
-    const auto reply = co_await client_.send("POST", "/sessions", "", "");
+    const auto reply = co_await client_.send("POST", "/sessions", body, "");
     stage_.checks.plain("create", reply, {200});
     if (reply.status != 200) continue;
     const auto doc = json::Document::parse(reply.body);
@@ -48,7 +51,7 @@ Task<bool> Agent::create_session(std::string& id) {
         doc && doc->root().is_object() ? doc->root().get("session_id") : std::nullopt;
     stage_.findings.check(found && found->is_string(), "session shape", "session_id", reply.body);
     id = found->string();
-    stage_.checks.created(id);
+    stage_.checks.created(id, mode);
     co_return true;
   }
   co_return false;
@@ -71,6 +74,8 @@ Task<void> Agent::look_at(std::string session) {
 Task<void> Agent::hold_conversation() {
   Conversation conversation;
   if (random_.chance(700) && !co_await create_session(conversation.session)) co_return;
+  if (conversation.session.empty() && random_.chance(300))
+    conversation.door = "door-" + std::to_string(number_) + "." + std::to_string(conversations_);
   open(conversation, random_,
        "agent " + std::to_string(number_) + "." + std::to_string(++conversations_));
   for (auto left = 1 + random_.below(8); left > 0 && stage_.more(); --left) {
@@ -108,6 +113,7 @@ Task<void> Agent::turn_into(const Conversation& conversation, Result& into) {
                     ? "/v1/chat/completions"
                     : "/sessions/" + conversation.session + "/v1/chat/completions";
   post.request_id = into.asked.request_id;
+  post.door = conversation.door;
   post.stream = shape.stream;
   post.leave = some_leave();
   post.on_terminal = [this, &into](const protocol::ChatResult& result) {
@@ -142,7 +148,9 @@ Task<Agent::Go> Agent::step(Conversation& conversation) {
       adopt(conversation, result.asked, result.outcome.result.turn.to_message());
       co_return Go::kOn;
     }
-    if (result.outcome.status == 404) co_return Go::kStop;
+    // The session is gone, or takes no other history than its own.
+    const bool elsewhere = result.outcome.code == "session_diverged";
+    if (result.outcome.status == 404 || elsewhere) co_return Go::kStop;
     co_await rest(40);
   }
   co_return Go::kStop;

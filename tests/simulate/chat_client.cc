@@ -66,6 +66,7 @@ Task<Outcome> ChatClient::chat(const Post& post) {
                        [this, &running] { running.leave(now()); });
   net::ClientRequest asked = request("POST", post.target);
   asked.headers.add("Content-Type", "application/json").add("X-Request-Id", post.request_id);
+  if (!post.door.empty()) asked.headers.add("X-Session-ID", post.door);
   asked.body.emplace_back(post.body);
   asked.cancel = &running.gone;
   auto response = co_await client_->request(asked, base::kNever);

@@ -21,6 +21,7 @@ struct Post {
   std::string target;
   std::string body;
   std::string request_id;
+  std::string door;  // the session that a header names; empty: none
   bool stream = false;
   Leave leave;
   std::function<void(const protocol::ChatResult&)> on_terminal;  // at the terminal event

@@ -99,7 +99,7 @@ void Checks::finished(const Asked& asked, const Outcome& outcome, const Look& be
     case Outcome::Kind::kFailed:
       check(request.turn == nullptr, "I3", asked.request_id + " failed and nothing recorded",
             "its turn in the store");
-      check_refusal(asked, outcome);
+      check_refusal(asked, outcome, before);
       unchanged("I3", asked.request_id, before);
       if (!asked.session.empty()) check_version(asked.session);
       break;
@@ -120,10 +120,37 @@ bool Checks::hit_by_fault(const Asked& asked, const Outcome& outcome) {
   }
   const bool failed =
       outcome.kind != Outcome::Kind::kAnswered && outcome.kind != Outcome::Kind::kLeft;
-  return failed && outcome.status != 404 && !closing_;
+  const bool in_order = outcome.status == 404 || outcome.code.starts_with("session_");
+  return failed && !in_order && !closing_;
 }
 
-void Checks::check_refusal(const Asked& asked, const Outcome& outcome) {
+bool Checks::mode_refuses(const Asked& asked, const Outcome& outcome, const Look& before) {
+  if (asked.session.empty()) return false;
+  const auto& session = setup_.ledger.sessions[asked.session];
+  if (session.mode == "tree") return false;
+  auto& counts = setup_.ledger.counts;
+  if (outcome.code == "session_busy") {
+    ++counts["turn: refused, another one runs in the session"];
+    return outcome.status == 409;
+  }
+  // What can't be appended starts no root here.
+  if (outcome.status == 400 && outcome.code.empty() && asked.may_start_over) return true;
+  if (outcome.code != "session_diverged") return false;
+  ++counts["turn: refused, diverged (" + session.mode + ")"];
+  check(outcome.status == (session.mode == "strict" ? 409 : 400), "mode",
+        "the status of a " + session.mode + " session", std::to_string(outcome.status));
+  check(!session.turns.empty(), "mode", "a first turn is taken", outcome.error);
+  const auto& believed = setup_.ledger.requests[asked.parent].turn;
+  if (before.changes != setup_.ledger.changes || believed == nullptr) return true;
+  // The agent goes on behind the tip as it is: nothing to refuse, unless an answer like it was
+  // taken for it.
+  check(believed != session.turns.back() || diverged(*believed), "mode",
+        asked.request_id + " taken, which goes on behind the tip", outcome.error);
+  return true;
+}
+
+void Checks::check_refusal(const Asked& asked, const Outcome& outcome, const Look& before) {
+  if (mode_refuses(asked, outcome, before)) return;
   const auto& sessions = setup_.ledger.sessions;
   const auto session = sessions.find(asked.session);
   const bool deleted = session != sessions.end() && session->second.deleted;
@@ -153,7 +180,10 @@ void Checks::refused(const std::string& name, const Reply& reply, int status, co
   // The connection or the store may fail before the request is understood.
   if (!setup_.calm && (reply.status == 0 || reply.status == 408 || reply.status == 503)) return;
   const bool gone = reply.status == 404 && status == 400;  // the session was deleted meanwhile
-  check(reply.status == status || gone, "statuses", name + ": status " + std::to_string(status),
+  // A session of one line may see first that it is another conversation.
+  const bool elsewhere = reply.body.find(R"("code":"session_)") != std::string::npos;
+  check(reply.status == status || gone || elsewhere, "statuses",
+        name + ": status " + std::to_string(status),
         std::to_string(reply.status) + " " + reply.body);
 }
 
@@ -168,7 +198,8 @@ void Checks::plain(const std::string& name, const Reply& reply,
                        std::to_string(reply.status) + " " + reply.body);
 }
 
-void Checks::created(const std::string& session) {
+void Checks::created(const std::string& session, const std::string& mode) {
+  setup_.ledger.sessions[session].mode = mode;
   const auto info = at_once(setup_.store.session(session));
   check(info && info->has_value(), "I9", "session " + session + " in the store", "it is not there");
 }

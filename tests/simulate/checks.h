@@ -55,7 +55,7 @@ class Checks {
                const Look& before);
   // Other requests: one of `statuses`, where no fault may have struck.
   void plain(const std::string& name, const Reply& reply, std::initializer_list<int> statuses);
-  void created(const std::string& session);
+  void created(const std::string& session, const std::string& mode);
   void deleted(const std::string& session, int status);
   void seen_session(const std::string& session, const Reply& reply, const Look& before);
 
@@ -82,8 +82,12 @@ class Checks {
   void check_prefix(const store::Turn& turn, const Ids& prompt);
   void check_spans(const store::Turn& turn);
   void check_place(const store::Turn& turn);
+  // In a session of one line behind its tip, or in place of that. False: it has many.
+  bool check_line(const store::Turn& turn);
   [[nodiscard]] bool hit_by_fault(const Asked& asked, const Outcome& outcome);
-  void check_refusal(const Asked& asked, const Outcome& outcome);
+  void check_refusal(const Asked& asked, const Outcome& outcome, const Look& before);
+  // A session of one line may not take a request: is that what its mode says?
+  [[nodiscard]] bool mode_refuses(const Asked& asked, const Outcome& outcome, const Look& before);
   void check_answer(const store::Turn& turn, const protocol::ChatResult& result);
   void check_version(const std::string& session);
   void check_store();

@@ -19,6 +19,7 @@ struct Item {
 // An agent's own view of a conversation, and how it spells requests.
 struct Conversation {
   std::string session;    // empty: stateless chat
+  std::string door;       // stateless chat: the session that a header names; empty: none
   unsigned tools = 0;     // edition of the list of tools; 0: none
   unsigned editions = 1;  // so far
   std::vector<Item> items;

@@ -52,6 +52,7 @@ class Ledger {
     std::uint64_t changes = 0;
     std::uint64_t seen_changes = 0;  // at the last look at its version
     std::uint64_t seen_version = 0;
+    std::string mode = "tree";
     bool created = false;  // by POST /sessions; else it holds a root of stateless chat
     bool deleted = false;
   };

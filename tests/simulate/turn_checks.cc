@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "simulate/checks.h"
 #include "simulate/words.h"
@@ -112,9 +113,11 @@ void Checks::index_served() {
 void Checks::index(const Served& entry, std::size_t replica) {
   if (!entry.seed) return;
   by_seed_[*entry.seed].push_back(&entry);
-  const bool refused = entry.fault == Fault::kHttp429 || entry.fault == Fault::kHttp503 ||
-                       entry.fault == Fault::kHttp529;
-  if (refused) return;
+  // A status in place of an answer: nothing was sampled.
+  static constexpr std::array kRefusals{Fault::kHttp404, Fault::kHttp429, Fault::kHttp503,
+                                        Fault::kHttp529};
+  if (entry.fault && std::find(kRefusals.begin(), kRefusals.end(), *entry.fault) != kRefusals.end())
+    return;
   const auto first = sampler_.emplace(*entry.seed, replica).first->second;
   check(first == replica, "once", "seed " + std::to_string(*entry.seed) + " at one replica",
         "at replicas " + std::to_string(first) + " and " + std::to_string(replica));
@@ -269,6 +272,22 @@ bool Checks::diverged(const Turn& turn) const {
   return false;
 }
 
+bool Checks::check_line(const Turn& turn) {
+  const auto& session = setup_.ledger.sessions[turn.session_id];
+  if (session.mode == "tree") return false;
+  const std::string which = "the turn of " + turn.request_id + " (" + session.mode + ")";
+  if (turn.seq == 1) {
+    check(!turn.parent, "mode", which + " a root", place_of(turn));
+    return true;
+  }
+  const auto& tip = session.turns[turn.seq - 2];
+  const bool behind = turn.parent == tip;
+  const bool in_place = session.mode == "linear" && turn.parent == tip->parent;
+  check(behind || in_place, "mode", which + " behind the tip, or in place of it", place_of(turn));
+  ++setup_.ledger.counts[behind ? "attached: behind the tip" : "attached: in place of the tip"];
+  return true;
+}
+
 // The turn hangs below the one its agent continued.
 void Checks::check_place(const Turn& turn) {
   const auto& asked = setup_.ledger.requests[turn.request_id].asked;
@@ -279,6 +298,7 @@ void Checks::check_place(const Turn& turn) {
   auto& counts = setup_.ledger.counts;
   ++counts["attached: " + std::string(turn.parent ? "child" : "root, " + turn.attach.reason)];
   if (turn.attach.ambiguous) ++counts["attached: ambiguous"];
+  if (check_line(turn)) return;
   if (asked.parent.empty()) {
     check(!turn.parent, "place", which + " a root", place_of(turn));
     return;

@@ -21,7 +21,7 @@ constexpr std::array<WrongBody, 12> kBodies{{
     {"empty messages", R"({"messages":[]})"},
     {"wrong type", R"({"messages":[{"role":"user","content":7}]})"},
     {"unknown role", R"({"messages":[{"role":"robot","content":"hi"}]})"},
-    {"no samples", R"({"messages":[{"role":"user","content":"hi"}],"n":0})"},
+    {"too many samples", R"({"messages":[{"role":"user","content":"hi"}],"n":129})"},
     {"unknown parameter", R"({"messages":[{"role":"user","content":"hi"}],"magic":1})"},
     {"not served", R"({"messages":[{"role":"user","content":"hi"}],"logit_bias":{"1":2}})"},
     {"out of range", R"({"messages":[{"role":"user","content":"hi"}],"top_p":3})"},
