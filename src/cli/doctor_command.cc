@@ -27,10 +27,16 @@ void print_mode(const engine::Choice& asked, const engine::Choice& choice) {
   const auto* mode = engine::find_mode(*kind, choice.mode);
   print("kind",
         std::string(kind->name) + (asked.kind == "auto" ? " (as it shows itself)" : " (as told)"));
-  print("mode", std::string(mode->name) + " (" +
-                    (asked.mode.empty() ? first_of(*kind) : std::string("as told")) + "): POST " +
-                    std::string(mode->route) + ", from release " + std::string(mode->since) +
-                    " on");
+  print("mode",
+        std::string(mode->name) + " (" +
+            (asked.mode.empty() ? first_of(*kind) : std::string("as told")) + "): POST " +
+            std::string(mode->route) +
+            (mode->since.empty() ? "" : ", from release " + std::string(mode->since) + " on"));
+  for (const auto& [what, path] :
+       {std::pair{"by ids", engine::Path::kTokens}, {"by messages", engine::Path::kMessages}}) {
+    if (const auto names = engine::mode_names(*kind, path); !names.empty())
+      print("modes", std::string(what) + ": " + names);
+  }
 }
 
 void print_release(const engine::Inspected& found) {
@@ -53,7 +59,7 @@ void print_models(const engine::Identity& identity) {
 }
 
 Exit tell_ids(const engine::Inspected& found) {
-  if (engine::find_kind(found.choice.kind)->path() == engine::Path::kMessages) {
+  if (engine::path_of(found.choice) != engine::Path::kTokens) {
     print("ids", "not sent: it is driven by messages, and tokens can't be exact");
     return Exit::kOk;
   }

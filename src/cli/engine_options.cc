@@ -153,8 +153,10 @@ void EngineOptions::add(CLI::App& command) {
       ->capture_default_str()
       ->envname("VERBATIM_ENGINE_KIND");
   command
-      .add_option("--engine-mode", mode,
-                  "how it is driven; auto: the first that its kind has (generate)")
+      .add_option(
+          "--engine-mode", mode,
+          "how it is driven; auto: the first that its kind has (generate). By messages, so that "
+          "tokens are not exact: chat-text, responses, messages; chat of openai")
       ->check(CLI::IsMember(mode_words()))
       ->capture_default_str()
       ->envname("VERBATIM_ENGINE_MODE");
@@ -191,10 +193,8 @@ Result<std::vector<engine::Choice>> EngineOptions::choices(const std::string& li
   }
   if (const auto* known = engine::find_kind(choice.kind);
       known != nullptr && engine::find_mode(*known, choice.mode) == nullptr) {
-    std::string words;
-    for (const auto& each : known->modes) words.append(words.empty() ? "" : ", ").append(each.name);
-    return refused("--engine-mode",
-                   choice.mode + " is no mode of " + choice.kind + "; expected one of " + words);
+    return refused("--engine-mode", choice.mode + " is no mode of " + choice.kind +
+                                        "; expected one of " + engine::mode_names(*known));
   }
   auto servers = read_addresses(addresses, listen);
   if (!servers.ok()) return std::move(servers).error();

@@ -30,20 +30,24 @@ Exit for_each_record(
                               "no record files (*.jsonl) in " + options.record_dir +
                                   "; expected the folder that verbatim serve --record-dir writes"));
   }
+  std::size_t inexact = 0;
   for (const auto& name : names) {
     const std::string path = options.record_dir + "/" + name;
     const auto text = files->read(path, kMaxRecordFile);
     if (!text)
       return fail(
           base::Error(text.error()).within(options.session.empty() ? "--record-dir" : "--session"));
-    const auto turns = exporting::read_records(*text);
+    auto turns = exporting::read_records(*text);
     if (!turns) {
       base::Error failure = turns.error();
       failure.field = failure.field.empty() ? path : path + ", " + failure.field;
       return fail(failure);
     }
+    inexact += exporting::drop_inexact(*turns);
     if (const Exit exit = visit(name, *turns); exit != Exit::kOk) return exit;
   }
+  if (inexact != 0)
+    say(std::to_string(inexact) + " turns are not token-exact (messages went up) and are left out");
   return Exit::kOk;
 }
 

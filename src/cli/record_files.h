@@ -23,7 +23,8 @@ struct RecordOptions {
 };
 
 // Calls `visit(file name, turns)` for each record file, in order of their names. Says what can't be
-// read on stderr and stops there.
+// read on stderr and stops there. Turns that are not token-exact are left out; how many there were
+// is said on stderr.
 Exit for_each_record(
     const RecordOptions& options,
     const std::function<Exit(const std::string& name,

@@ -1,3 +1,4 @@
+#include <initializer_list>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -61,8 +62,9 @@ enum class Talk { kTell, kQuiet };
 
 void say_found(const std::string& engine, const engine::Probe& probe, const gateway::Model& model) {
   const std::string& version = probe.engine_version;
+  const auto context = model.max_model_len.load();
   say("engine " + engine + " answers" + (version.empty() ? "" : ", version " + version) +
-      ", context " + std::to_string(model.max_model_len.load()) + " tokens");
+      ", context " + (context == 0 ? "not said" : std::to_string(context) + " tokens"));
 }
 
 // Until the engine has answered once; it may start after the gateway. Each part asks for itself:
@@ -97,6 +99,7 @@ struct Chosen {
   engine::Choice choice;
   bool reached = false;
   std::optional<engine::Probe> probe;  // what it said then
+  std::string model;                   // the first that it lists; empty: none
 };
 
 // What becomes of replicas, for operators. Each thread finds it out for itself; it is told once.
@@ -164,9 +167,11 @@ class Serving {
       if (!bound) return cannot_listen(bound.error());
       port = *bound;
     }
+    const auto& first = chosen_.front().choice;
+    const std::string how = by_messages(first) ? " by messages (" + first.mode + ")" : "";
     announce("serving " + model_->name + " on http://" + options_.host + ":" +
-             std::to_string(port) + " (engine " + engine_name_ + ", " +
-             chosen_.front().choice.kind + ", " + std::to_string(parts_.size()) + " threads)");
+             std::to_string(port) + " (engine " + engine_name_ + ", " + first.kind + how + ", " +
+             std::to_string(parts_.size()) + " threads)");
     return {};
   }
 
@@ -270,29 +275,93 @@ base::Result<std::vector<Chosen>> choose_engines(const std::vector<engine::Choic
   }
   std::vector<Chosen> engines;
   for (const auto* each : found) {
-    engines.push_back({each->choice, each->reached.ok(), each->probe});
+    const auto& models = each->identity.models;
+    engines.push_back(
+        {each->choice, each->reached.ok(), each->probe, models.empty() ? "" : models.front().id});
     if (!known.empty()) engines.back().choice.kind = known;
   }
   return engines;
 }
 
-// An option that says something of a model or of records, which a relay has not; null: none is set.
-const char* token_option(const ServeOptions& options) {
-  const std::pair<const char*, bool> given[] = {
-      {"--tokenizer", !options.model.tokenizer_dir.empty()},
-      {"--record-dir", !options.record_dir.empty()},
-      {"--api-keys", !options.api_keys.empty()},
-      {"--session-header", !options.session_header.empty()},
-      {options.store.given(), options.store.given() != nullptr},
-      {"--chat-template", !options.model.chat_template.empty()},
-      {"--model-name", !options.model.name.empty()},
-      {"--vocab-size", options.model.vocab_size != 0},
-      {"--max-model-len", options.max_model_len != 0},
-      {"--cache-dir", !options.model.cache_dir.empty()}};
-  for (const auto& [option, set] : given) {
-    if (set) return option;
+struct Given {
+  const char* option;
+  bool set;
+};
+
+// The first that is set, null where none is.
+const char* first_set(std::initializer_list<Given> all) {
+  for (const auto& each : all) {
+    if (each.set) return each.option;
   }
   return nullptr;
+}
+
+// An option that only the token path knows.
+const char* token_option(const ServeOptions& options) {
+  return first_set({{"--tokenizer", !options.model.tokenizer_dir.empty()},
+                    {"--chat-template", !options.model.chat_template.empty()},
+                    {"--vocab-size", options.model.vocab_size != 0},
+                    {"--cache-dir", !options.model.cache_dir.empty()}});
+}
+
+// An option that says something of a model or of records, which a relay has not.
+const char* turn_option(const ServeOptions& options) {
+  if (const char* option = token_option(options)) return option;
+  return first_set({{"--record-dir", !options.record_dir.empty()},
+                    {"--api-keys", !options.api_keys.empty()},
+                    {"--session-header", !options.session_header.empty()},
+                    {options.store.given(), options.store.given() != nullptr},
+                    {"--model-name", !options.model.name.empty()},
+                    {"--max-model-len", options.max_model_len != 0}});
+}
+
+Exit serve(const ServeOptions& options, std::shared_ptr<gateway::Model> model,
+           std::vector<Chosen> chosen, gateway::ApiKeys keys) {
+  auto store = StoreHome::open(*base::system_files(), options.store);
+  if (!store.ok()) return fail(store.error(), Exit::kUsage);
+  say("conversations are kept in " + (*store)->describe());
+  Serving serving(options, std::move(model), std::move(chosen), std::move(keys), std::move(*store));
+  if (auto status = serving.start(); !status.ok()) return fail(status.error());
+  serving.run();
+  return Exit::kOk;
+}
+
+std::string not_for_messages(const char* option, const engine::Choice& choice) {
+  return std::string(option) + ": not for --engine-mode " + choice.mode +
+         ", in which messages go up and tokens are not exact. Leave it out, or name a mode that is "
+         "driven by token ids";
+}
+
+void tell_by_messages(const engine::Choice& choice) {
+  const auto* kind = engine::find_kind(choice.kind);
+  const auto* mode = engine::find_mode(*kind, choice.mode);
+  const std::string exact = engine::mode_names(*kind, engine::Path::kTokens);
+  say("messages go up over POST " + std::string(mode->route) + " (mode " + std::string(mode->name) +
+      "): tokens are not exact, and turns are recorded but never exported as samples. For exact "
+      "tokens give --tokenizer and " +
+      (exact.empty() ? "--engine-kind, of " + engine::kinds_by_ids()
+                     : "--engine-mode, of " + exact));
+}
+
+// The message path: sessions and records without token ids.
+Exit run_by_messages(const ServeOptions& options, const std::vector<engine::Choice>& asked,
+                     gateway::ApiKeys keys) {
+  if (const char* option = token_option(options))
+    return usage(not_for_messages(option, asked.front()));
+  if (asked.size() > 1)
+    return usage("--engine: one URL in mode " + asked.front().mode + ", found " +
+                 std::to_string(asked.size()) + "; replicas are driven by token ids");
+  auto all = choose_engines(asked);
+  if (!all.ok()) return fail(all.error(), Exit::kUsage);
+  const Chosen* chosen = &all->front();
+  if (!chosen->reached && engine::find_kind(chosen->choice.kind) == nullptr)
+    return usage("--engine-kind: the engine does not answer yet, so it can't be found out; say it");
+  if (!by_messages(chosen->choice)) return usage(needs_tokenizer(chosen->choice));
+  auto model = std::make_shared<gateway::Model>();
+  model->name = options.model.name.empty() ? chosen->model : options.model.name;
+  if (model->name.empty()) return usage("--model-name: missing, and the engine names no model yet");
+  tell_by_messages(chosen->choice);
+  return serve(options, std::move(model), std::move(*all), std::move(keys));
 }
 
 Exit run(const ServeOptions& options) {
@@ -305,9 +374,13 @@ Exit run(const ServeOptions& options) {
     return fail(status.error(), Exit::kUsage);
   if (auto status = check_session_header(options.session_header); !status.ok())
     return fail(status.error(), Exit::kUsage);
-  if (relays(asked->front()) || options.model.tokenizer_dir.empty()) {
-    return serve_relay(*asked, {options.host, options.port, options.threads},
-                       token_option(options));
+  const bool exact = !options.model.tokenizer_dir.empty();
+  // A mode that several kinds have goes by ids where a tokenizer is given.
+  const bool known = engine::find_kind(asked->front().kind) != nullptr;
+  if (by_messages(asked->front()) && (known || !exact))
+    return run_by_messages(options, *asked, std::move(*keys));
+  if (relays(asked->front()) || !exact) {
+    return serve_relay(*asked, {options.host, options.port, options.threads}, turn_option(options));
   }
   auto model = load_model(*files, options.model);
   if (!model) return fail(model.error(), Exit::kUsage);
@@ -319,14 +392,10 @@ Exit run(const ServeOptions& options) {
   }
   auto chosen = choose_engines(*asked);
   if (!chosen.ok()) return fail(chosen.error(), Exit::kUsage);
-  auto store = StoreHome::open(*files, options.store);
-  if (!store.ok()) return fail(store.error(), Exit::kUsage);
-  say("conversations are kept in " + (*store)->describe());
-  Serving serving(options, std::move(*model), std::move(*chosen), std::move(*keys),
-                  std::move(*store));
-  if (auto status = serving.start(); !status.ok()) return fail(status.error());
-  serving.run();
-  return Exit::kOk;
+  for (const auto& each : *chosen) {
+    if (by_messages(each.choice)) return usage(not_for_messages("--tokenizer", each.choice));
+  }
+  return serve(options, std::move(*model), std::move(*chosen), std::move(*keys));
 }
 
 }  // namespace
@@ -340,7 +409,8 @@ Run add_serve(CLI::App& program) {
   command->get_option("--tokenizer")
       ->required(false)
       ->description(
-          "folder with tokenizer.json; not for --engine-kind openai, whose messages are relayed");
+          "folder with tokenizer.json; not where messages go up (--engine-kind openai, "
+          "--engine-mode chat-text, responses, messages)");
   options->model.add_template(*command);
   command
       ->add_option("--model-name", options->model.name,

@@ -1,5 +1,6 @@
 #include "cli/serve_relay.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -84,12 +85,6 @@ class Relaying {
   std::vector<std::unique_ptr<Part>> parts_;
 };
 
-std::string needs_tokenizer(const std::string& kind) {
-  return "--tokenizer: missing, and an engine of kind " + kind +
-         " is driven by token ids: name the folder with the model's tokenizer.json, or say "
-         "--engine-kind openai to relay messages, whose tokens are not exact";
-}
-
 // What an engine of kind "auto" turns out to be, without a tokenizer at hand.
 base::Result<engine::Choice> find_out(const engine::Choice& asked) {
   auto found = std::move(inspect_engines({asked}).front());
@@ -100,8 +95,7 @@ base::Result<engine::Choice> find_out(const engine::Choice& asked) {
                          "folder with the model's tokenizer.json, or say --engine-kind openai to "
                          "relay messages, whose tokens are not exact");
   }
-  if (!relays(found->choice))
-    return base::invalid("--tokenizer", needs_tokenizer(found->choice.kind));
+  if (!relays(found->choice)) return base::invalid("--tokenizer", needs_tokenizer(found->choice));
   say("nothing shows this engine to be one that is driven by token ids, so messages are relayed to "
       "it: tokens can't be exact on this path, and nothing is recorded. For exact tokens give "
       "--tokenizer and --engine-kind, of " +
@@ -112,14 +106,36 @@ base::Result<engine::Choice> find_out(const engine::Choice& asked) {
 }  // namespace
 
 bool relays(const engine::Choice& choice) {
+  return engine::path_of(choice) == engine::Path::kRelay;
+}
+
+bool by_messages(const engine::Choice& choice) {
+  if (engine::find_kind(choice.kind) != nullptr)
+    return engine::path_of(choice) == engine::Path::kMessages;
+  if (choice.mode.empty()) return false;
+  const auto names = [&](const engine::Kind& kind) {
+    const auto* mode = engine::find_mode(kind, choice.mode);
+    return mode != nullptr && mode->path == engine::Path::kMessages;
+  };
+  return std::any_of(engine::kinds().begin(), engine::kinds().end(), names);
+}
+
+std::string needs_tokenizer(const engine::Choice& choice) {
   const auto* kind = engine::find_kind(choice.kind);
-  return kind != nullptr && kind->path() == engine::Path::kMessages;
+  const std::string modes =
+      kind == nullptr ? "" : engine::mode_names(*kind, engine::Path::kMessages);
+  return "--tokenizer: missing, and an engine of kind " + choice.kind +
+         (choice.mode.empty() ? "" : " in mode " + choice.mode) +
+         " is driven by token ids: name the folder with the model's tokenizer.json. Without it "
+         "only "
+         "messages can go up, whose tokens are not exact: --engine-mode " +
+         modes + " for sessions and records, or --engine-kind openai to relay requests as they are";
 }
 
 Exit serve_relay(const std::vector<engine::Choice>& asked, const RelayOptions& options,
                  const char* token_option) {
   engine::Choice choice = asked.front();
-  if (!relays(choice) && choice.kind != "auto") return usage(needs_tokenizer(choice.kind));
+  if (!relays(choice) && choice.kind != "auto") return usage(needs_tokenizer(choice));
   if (!relays(choice)) {
     auto found = find_out(choice);
     if (!found.ok()) return fail(found.error(), Exit::kUsage);

@@ -15,8 +15,12 @@ struct RelayOptions {
   unsigned threads = 0;  // 0: one per core
 };
 
-// The choice says an engine that is driven by messages.
+// The choice says a relay.
 bool relays(const engine::Choice& choice);
+// The choice says the message path; where its kind is not known yet, what its mode is there.
+bool by_messages(const engine::Choice& choice);
+// What to say of an engine that is driven by ids where no tokenizer was given.
+std::string needs_tokenizer(const engine::Choice& choice);
 
 // `verbatim serve` without a tokenizer: relays messages to an engine of such a kind, or to one that
 // shows itself as none that is driven by ids. `token_option` is an option that was given and that

@@ -149,8 +149,8 @@ Exit run(const SimCommandOptions& options) {
 }
 
 void add_face(CLI::App& command, SimCommandOptions& options) {
-  command.add_option("--face", options.face, "whose wire is spoken: sglang, vllm, dynamo")
-      ->check(CLI::IsMember({"sglang", "vllm", "dynamo"}))
+  command.add_option("--face", options.face, "whose wire is spoken: sglang, vllm, dynamo, openai")
+      ->check(CLI::IsMember({"sglang", "vllm", "dynamo", "openai"}))
       ->capture_default_str();
   command.add_option("--profile", options.profile,
                      "the release that is played (default: the first): of sglang " +

@@ -33,10 +33,11 @@ base::Error cut_short(std::string found) {
 }
 
 void append(TokenChunk& to, TokenChunk&& from) {
-  if (to.ids.empty()) {
+  if (to.empty()) {
     to = std::move(from);
     return;
   }
+  std::move(from.events.begin(), from.events.end(), std::back_inserter(to.events));
   // One list of top logprobs for each id, or none at all.
   if (!to.top_logprobs.empty() || !from.top_logprobs.empty()) {
     to.top_logprobs.resize(to.ids.size());
@@ -70,13 +71,13 @@ AnswerStream::~AnswerStream() {
 base::Task<base::Status> AnswerStream::start() {
   while (!heard_ && !failure_) co_await read_more();
   // An error behind good events comes after them, from next().
-  if (failure_ && chunk_.ids.empty()) co_return *failure_;
+  if (failure_ && chunk_.empty()) co_return *failure_;
   co_return base::Status();
 }
 
 base::Task<base::Result<std::optional<TokenChunk>>> AnswerStream::next() {
   for (;;) {
-    if (!chunk_.ids.empty()) co_return std::optional<TokenChunk>(std::exchange(chunk_, {}));
+    if (!chunk_.empty()) co_return std::optional<TokenChunk>(std::exchange(chunk_, {}));
     if (failure_) co_return *failure_;
     if (done_) co_return std::optional<TokenChunk>();
     co_await read_more();
@@ -129,7 +130,9 @@ void AnswerStream::take(std::string_view bytes) {
 
 base::Status AnswerStream::take_event(std::string_view data) {
   heard_ = true;
-  if (data != "[DONE]") return take_object(data);
+  if (data != "[DONE]") {
+    if (auto status = take_object(data); !status.ok() || !reader_->ended()) return status;
+  }
   auto end = reader_->finish();
   if (!end.ok()) return std::move(end).error();
   set_end(std::move(*end));
@@ -146,7 +149,7 @@ base::Status AnswerStream::take_object(std::string_view data) {
 void AnswerStream::take_end() {
   heard_ = true;
   if (body_ == Body::kEvents)
-    return fail(cut_short("found the end of the stream, expected [DONE]"));
+    return fail(cut_short("found the end of the stream, expected its last event"));
   if (auto status = take_object(whole_); !status.ok()) return fail(std::move(status).error());
   if (auto status = take_event("[DONE]"); !status.ok()) return fail(std::move(status).error());
   response_.reset();

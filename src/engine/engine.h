@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/cancel.h"
@@ -13,9 +14,12 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "base/token.h"
+#include "message/event.h"
 #include "message/message.h"
 #include "message/sampling.h"
+#include "message/usage.h"
 #include "net/http_types.h"
+#include "protocol/conversation.h"
 
 namespace verbatim::engine {
 
@@ -57,13 +61,25 @@ struct TokenRequest {
   }
 };
 
+// A request by messages.
+struct MessageRequest {
+  std::string request_id;  // not empty
+  protocol::Conversation conversation;
+  // The rest: see TokenRequest.
+  std::string routing_key;
+  std::string last_engine_url;
+  net::Headers headers;
+  base::MonoTime deadline = base::kNever;
+  base::CancelSignal* cancel = nullptr;
+};
+
 struct TopLogprob {
   TokenId id = 0;
   double logprob = 0;
 };
 
-// What arrived since the last chunk. ids and logprobs have the same size (proved), logprobs are
-// natural logs.
+// What arrived since the last chunk: ids, or, by messages, events. ids and logprobs have the same
+// size (proved), logprobs are natural logs.
 struct TokenChunk {
   TokenIds ids;
   std::vector<double> logprobs;
@@ -71,6 +87,8 @@ struct TokenChunk {
   // What the engine's own parser read out of all ids, where it has one: in place of ours. Text of
   // reasoning and answer, names and arguments of calls.
   std::optional<message::Message> parsed;
+  message::Events events;  // of the message path; ids of calls are the engine's, where it has any
+  [[nodiscard]] bool empty() const { return ids.empty() && events.empty(); }
 };
 
 // How the engine says the generation ended.
@@ -108,8 +126,12 @@ struct TokenEnd {
   // of the chunks.
   std::optional<std::vector<double>> exact_logprobs;
   std::optional<RenderSkew> skew;  // of kinds that render
-  std::string engine_url;          // who sampled, as net::url_text() writes it
-  std::string engine_request_id;   // x-request-id of the answer; empty: none that can be kept
+  // By messages: what the engine counted, and what of its message no event says (raw JSON by name,
+  // for message::Message::unknown).
+  std::optional<message::Usage> usage;
+  std::vector<std::pair<std::string, std::string>> unknown;
+  std::string engine_url;         // who sampled, as net::url_text() writes it
+  std::string engine_request_id;  // x-request-id of the answer; empty: none that can be kept
 };
 
 // A running generation. One owner, one executor. Destroying it before the end aborts the
@@ -148,6 +170,10 @@ struct Probe {
   bool low_values_first = false;       // of priorities (SGLang)
 };
 
+// What goes up to an engine: token ids; the messages, of which tokens can't be exact; or the
+// client's own bytes, which are no turn (gateway::Relay) and need no Engine.
+enum class Path { kTokens, kMessages, kRelay };
+
 // One engine (a base URL). Owned by one executor. Life: created, used, stop()ped to the end,
 // destroyed; its streams are destroyed before stop() is called.
 class Engine {
@@ -157,10 +183,16 @@ class Engine {
   [[nodiscard]] virtual std::string_view mode() const = 0;  // "generate"
   // False: the gateway looks for the stop strings itself, and cuts the stream at the first.
   [[nodiscard]] virtual bool matches_stop_strings() const { return true; }
+  // Which of generate() and complete() serves it.
+  [[nodiscard]] virtual Path driven_by() const { return Path::kTokens; }
   // What this kind demands of a request before anything is planned. Pure.
   [[nodiscard]] virtual base::Status check(const message::Sampling& sampling) const = 0;
+  // The same of a conversation that goes up by messages.
+  [[nodiscard]] virtual base::Status check_messages(const protocol::Conversation& asked) const;
   // Returns once the engine's first event arrived (or its error), so that errors keep their status.
   virtual base::Task<base::Result<std::unique_ptr<TokenStream>>> generate(TokenRequest request) = 0;
+  // The same by messages: chunks bring events, the end usage. Aborting closes the connection.
+  virtual base::Task<base::Result<std::unique_ptr<TokenStream>>> complete(MessageRequest request);
   virtual base::Task<base::Result<Probe>> probe(base::MonoTime deadline) = 0;
   // Goes on as if probe() had just said this: for what another engine object of the same server
   // found out.

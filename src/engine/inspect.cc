@@ -62,15 +62,10 @@ base::Error refused(const Identity& identity, const std::string& what) {
                      what + " (seen: " + joined(identity.evidence, "; ") + ")");
 }
 
-bool by_messages(std::string_view kind) {
-  const Kind* known = find_kind(kind);
-  return known != nullptr && known->path() == Path::kMessages;
-}
-
-// The kind that any server of the protocol is, where nothing more is known of it.
-std::string kind_by_messages() {
+// The kind that any server of the public protocol is, where nothing more is known of it.
+std::string public_kind() {
   const auto at = std::find_if(kinds().begin(), kinds().end(),
-                               [](const Kind& kind) { return kind.path() == Path::kMessages; });
+                               [](const Kind& kind) { return kind.recognise == nullptr; });
   return std::string(at->name);
 }
 
@@ -82,6 +77,10 @@ std::string product(std::string_view kind) {
 Status check_release(const Choice& choice, const Identity& identity) {
   const Kind* kind = find_kind(choice.kind);
   const Mode* mode = kind == nullptr ? nullptr : find_mode(*kind, choice.mode);
+  if (kind != nullptr && mode == nullptr) {
+    return refused(identity, choice.mode + " is no mode of " + choice.kind +
+                                 ": say --engine-mode, of " + mode_names(*kind));
+  }
   const bool said = identity.kinds.size() == 1 && identity.kinds[0] == choice.kind;
   // The number of a development build says little: whether ids are read will show.
   const bool counts = said && identity.release.find("dev") == std::string::npos;
@@ -89,7 +88,7 @@ Status check_release(const Choice& choice, const Identity& identity) {
   std::string remedy =
       "use " + std::string(kind->product) + " " + std::string(mode->since) + " or later";
   for (const Mode& other : kind->modes) {
-    if (release_has(identity.release, other.since))
+    if (other.path == mode->path && release_has(identity.release, other.since))
       remedy += ", or --engine-mode " + std::string(other.name);
   }
   return refused(identity, "mode " + std::string(mode->name) + " needs " +
@@ -142,7 +141,7 @@ Task<Result<Identity>> identify(base::Runtime& runtime, const Choice& choice,
 
 Result<Choice> settle(Choice choice, const Identity& identity) {
   if (choice.kind == "auto" && identity.kinds.empty() && identity.lists_models) {
-    choice.kind = kind_by_messages();
+    choice.kind = public_kind();
   } else if (choice.kind == "auto") {
     if (identity.kinds.empty()) {
       return refused(identity, "what engine this is could not be told: say --engine-kind, of " +
@@ -154,7 +153,7 @@ Result<Choice> settle(Choice choice, const Identity& identity) {
     }
     choice.kind = identity.kinds[0];
   } else if (!identity.kinds.empty() && !is_known(identity, choice.kind) &&
-             !by_messages(choice.kind)) {
+             choice.kind != public_kind()) {
     return refused(identity, "--engine-kind " + choice.kind + " was said, but this is " +
                                  joined(identity.kinds, " and ") + ": a request by ids would be " +
                                  "refused, or its ids ignored; say --engine-kind " +
@@ -212,8 +211,9 @@ Task<Result<Inspected>> inspect(base::Runtime& runtime, const Choice& choice,
   found.choice = std::move(*settled);
   asking = found.choice;
   asking.known = pages;
+  const Path path = path_of(found.choice);
   auto engine = make_engine(runtime, asking);
-  if (!engine.ok() && !by_messages(found.choice.kind)) co_return std::move(engine).error();
+  if (!engine.ok() && path != Path::kRelay) co_return std::move(engine).error();
   if (!engine.ok()) {
     found.ids = std::move(engine).error();
     co_return std::move(found);
@@ -225,7 +225,7 @@ Task<Result<Inspected>> inspect(base::Runtime& runtime, const Choice& choice,
     co_return std::move(found);
   }
   found.probe = std::move(*probe);
-  if (!ids_are_plain(found.choice, found.identity)) {
+  if (path == Path::kTokens && !ids_are_plain(found.choice, found.identity)) {
     const auto& models = found.probe->models;
     std::string model = models.empty() ? std::string() : models[0].id;
     found.ids = co_await honours_ids(*found.engine, runtime, std::move(model), deadline);

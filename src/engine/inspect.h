@@ -41,10 +41,10 @@ struct Inspected {
   Choice choice;         // settled, where it was reached
   base::Status reached;  // why nothing answered
   Identity identity;
-  std::unique_ptr<Engine> engine;  // reached, of a kind that is driven by ids; to be stop()ped
+  std::unique_ptr<Engine> engine;  // reached, and no relay is meant; to be stop()ped
   std::optional<Probe> probe;      // what that engine found out
-  // Whether it reads them; success where that is plain from what it is. kUnsupported of a kind that
-  // is driven by messages.
+  // Whether it reads them; success where that is plain from what it is. kUnsupported of a
+  // relay.
   base::Status ids;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/dynamo/engine.h"
+#include "engine/messages/engine.h"
 #include "engine/sglang/engine.h"
 #include "engine/vllm/derender_engine.h"
 #include "engine/vllm/engine.h"
@@ -15,13 +16,18 @@ namespace verbatim::engine {
 namespace {
 
 template <class EngineT, class Options>
-std::unique_ptr<Engine> made(base::Runtime& runtime, const Choice& choice, Options options) {
+std::unique_ptr<Engine> made_of(base::Runtime& runtime, const Choice& choice, Options options) {
   options.url = server_root(choice.url);
   options.api_key = choice.api_key;
-  options.vocab_size = choice.vocab_size;
   options.known = choice.known;
   options.idle_timeout = choice.idle_timeout.value_or(options.idle_timeout);
   return std::make_unique<EngineT>(runtime, options);
+}
+
+template <class EngineT, class Options>
+std::unique_ptr<Engine> made(base::Runtime& runtime, const Choice& choice, Options options) {
+  options.vocab_size = choice.vocab_size;
+  return made_of<EngineT>(runtime, choice, std::move(options));
 }
 
 std::unique_ptr<Engine> make_sglang(base::Runtime& runtime, const Choice& choice,
@@ -46,16 +52,31 @@ std::unique_ptr<Engine> make_dynamo(base::Runtime& runtime, const Choice& choice
   return made<dynamo::DynamoEngine>(runtime, choice, std::move(options));
 }
 
+std::unique_ptr<Engine> make_by_messages(base::Runtime& runtime, const Choice& choice,
+                                         const Kind& kind, const Mode& mode) {
+  messages::Options options;
+  options.kind = kind.name;
+  options.mode = mode;
+  options.context = kind.context;
+  options.low_is_soon = kind.low_is_soon;
+  options.client.acks = kind.acks;
+  return made_of<messages::MessageEngine>(runtime, choice, std::move(options));
+}
+
 constexpr std::array kSglangModes = {
     Mode{sglang::name(sglang::Route::kGenerate), "0.4", sglang::path(sglang::Route::kGenerate),
          true},
-    Mode{sglang::name(sglang::Route::kChat), "0.5.13", sglang::path(sglang::Route::kChat)}};
+    Mode{sglang::name(sglang::Route::kChat), "0.5.13", sglang::path(sglang::Route::kChat)},
+    chat_by_messages("chat-text")};
 constexpr std::array kDynamoModes = {
     Mode{dynamo::name(dynamo::Route::kChat), "1.4", dynamo::path(dynamo::Route::kChat)},
     Mode{dynamo::name(dynamo::Route::kGenerate), "1.4", dynamo::path(dynamo::Route::kGenerate),
-         true, true, true}};
+         true, true, true},
+    chat_by_messages("chat-text"), kResponsesMode, kMessagesMode};
 // Whatever speaks the public protocol: no release to ask for.
-constexpr std::array kOpenaiModes = {Mode{"chat", "", "/v1/chat/completions"}};
+constexpr std::array kOpenaiModes = {
+    Mode{"relay", "", "/v1/chat/completions", false, false, false, Path::kRelay},
+    chat_by_messages("chat"), kResponsesMode, kMessagesMode};
 constexpr std::array<std::string_view, 1> kVllmRecorded = {"0.32"};
 constexpr std::array<std::string_view, 2> kDynamoRecorded = {"1.6.1", "1.4.1"};
 constexpr std::array kKinds = {
@@ -69,9 +90,9 @@ constexpr std::array kKinds = {
          sglang::recognise,
          make_sglang},
     Kind{"vllm", "vLLM", "vllm", "max_model_len", "VLLM_BASE_URL", vllm::kModes, kVllmRecorded,
-         vllm::recognise, make_vllm},
+         vllm::recognise, make_vllm, true},
     Kind{"dynamo", "NVIDIA Dynamo", "nvidia", "context_window", "DYNAMO_BASE_URL", kDynamoModes,
-         kDynamoRecorded, dynamo::recognise, make_dynamo},
+         kDynamoRecorded, dynamo::recognise, make_dynamo, false, base::Acks::kAtOnce},
     Kind{"openai",
          "OpenAI-compatible",
          "",
@@ -107,7 +128,7 @@ std::span<const Kind> kinds() {
 
 std::string kinds_by_ids() {
   std::vector<Kind> list(kKinds.begin(), kKinds.end());
-  std::erase_if(list, [](const Kind& kind) { return kind.path() != Path::kTokens; });
+  std::erase_if(list, [](const Kind& kind) { return first_mode(kind, Path::kTokens) == nullptr; });
   return words(list);
 }
 
@@ -122,6 +143,28 @@ const Mode* find_mode(const Kind& kind, std::string_view name) {
   const auto at = std::find_if(kind.modes.begin(), kind.modes.end(),
                                [&](const Mode& mode) { return mode.name == name; });
   return at == kind.modes.end() ? nullptr : &*at;
+}
+
+const Mode* first_mode(const Kind& kind, Path path) {
+  const auto at = std::find_if(kind.modes.begin(), kind.modes.end(),
+                               [&](const Mode& mode) { return mode.path == path; });
+  return at == kind.modes.end() ? nullptr : &*at;
+}
+
+std::string mode_names(const Kind& kind) {
+  return words(kind.modes);
+}
+
+std::string mode_names(const Kind& kind, Path path) {
+  std::vector<Mode> list(kind.modes.begin(), kind.modes.end());
+  std::erase_if(list, [&](const Mode& mode) { return mode.path != path; });
+  return words(list);
+}
+
+Path path_of(const Choice& choice) {
+  const Kind* kind = find_kind(choice.kind);
+  const Mode* mode = kind == nullptr ? nullptr : find_mode(*kind, choice.mode);
+  return mode == nullptr ? Path::kTokens : mode->path;
 }
 
 bool release_has(std::string_view release, std::string_view since) {
@@ -165,9 +208,9 @@ base::Result<std::unique_ptr<Engine>> make_engine(base::Runtime& runtime, const 
   const Mode* mode = find_mode(*kind, choice.mode);
   if (mode == nullptr) {
     return base::invalid("mode", "found \"" + choice.mode + "\", expected a mode of " +
-                                     std::string(kind->name) + ": " + words(kind->modes));
+                                     std::string(kind->name) + ": " + mode_names(*kind));
   }
-  if (kind->path() == Path::kMessages) {
+  if (mode->path == Path::kRelay) {
     return base::error(base::ErrorKind::kUnsupported,
                        "an " + std::string(kind->product) +
                            " server is driven by messages, so tokens can't be exact: to relay to "
@@ -175,6 +218,7 @@ base::Result<std::unique_ptr<Engine>> make_engine(base::Runtime& runtime, const 
                            "with --engine-kind, of " +
                            kinds_by_ids());
   }
+  if (mode->path == Path::kMessages) return make_by_messages(runtime, choice, *kind, *mode);
   return kind->make(runtime, choice, *mode);
 }
 

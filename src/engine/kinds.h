@@ -24,10 +24,6 @@ struct Choice;
 using Make = std::unique_ptr<Engine> (*)(base::Runtime& runtime, const Choice& choice,
                                          const Mode& mode);
 
-// What goes up to an engine: token ids, or the messages as the client wrote them. By messages
-// tokens can't be exact, and there is no Engine: the requests are relayed (gateway::Relay).
-enum class Path { kTokens, kMessages };
-
 // A kind of engine that this build drives.
 struct Kind {
   std::string_view name;        // of the kind, in commands and records
@@ -39,9 +35,10 @@ struct Kind {
   // Releases whose answers were recorded from a running server and are compared in tests
   // (tests/captures); others are driven by what their source says.
   std::span<const std::string_view> recorded;
-  Recognise recognise;  // looks for traces of it, with GETs; null: it leaves none
-  Make make;            // its engine; null: it is driven by messages, and has none
-  [[nodiscard]] Path path() const { return make == nullptr ? Path::kMessages : Path::kTokens; }
+  Recognise recognise;       // looks for traces of it, with GETs; null: it leaves none
+  Make make;                 // its engine by ids; null: it has no mode of them
+  bool low_is_soon = false;  // its sense of `priority` in requests by messages
+  base::Acks acks = base::Acks::kDelayed;  // of streams
 };
 std::span<const Kind> kinds();
 // "sglang, vllm": the kinds that are driven by token ids.
@@ -49,6 +46,11 @@ std::string kinds_by_ids();
 // Null where no kind, or no mode of it, has the name.
 const Kind* find_kind(std::string_view name);
 const Mode* find_mode(const Kind& kind, std::string_view name);
+// The first of its modes by this path; null where it has none.
+const Mode* first_mode(const Kind& kind, Path path);
+// "chat-text, responses": the names of its modes; by one path only.
+std::string mode_names(const Kind& kind);
+std::string mode_names(const Kind& kind, Path path);
 
 // Whether a release is one of `since` or later: "0.5.18" >= "0.5.9". A release that does not begin
 // with numbers counts as new enough.
@@ -73,8 +75,10 @@ struct Choice {
 };
 // Its server, under its key.
 PeerOptions peer_of(const Choice& choice);
-// Errors: kInvalidRequest, field "kind" or "mode", with the words there are; kUnsupported where the
-// kind is driven by messages.
+// By which path a choice is driven; that of ids where its kind is not known yet.
+Path path_of(const Choice& choice);
+// Errors: kInvalidRequest, field "kind" or "mode", with the words there are; kUnsupported where
+// nothing but a relay is meant.
 base::Result<std::unique_ptr<Engine>> make_engine(base::Runtime& runtime, const Choice& choice);
 
 }  // namespace verbatim::engine

@@ -27,14 +27,16 @@ Choice choice(std::string kind, std::string mode) {
 TEST(Kinds, every_kind_and_mode_that_is_named_can_be_made) {
   base::sim::SimWorld world{1};
   for (const Kind& kind : kinds()) {
-    if (kind.path() == Path::kMessages) continue;
     for (const Mode& mode : kind.modes) {
+      if (mode.path == Path::kRelay) continue;
       auto made =
           make_engine(world.runtime, choice(std::string(kind.name), std::string(mode.name)));
       ASSERT_TRUE(made.ok()) << kind.name << " " << mode.name;
       EXPECT_EQ((*made)->kind(), kind.name);
       EXPECT_EQ((*made)->mode(), mode.name);
+      EXPECT_EQ((*made)->driven_by(), mode.path);
     }
+    if (kind.modes[0].path == Path::kRelay) continue;
     auto standard = make_engine(world.runtime, choice(std::string(kind.name), ""));
     EXPECT_EQ((*standard)->mode(), kind.modes[0].name);
   }
@@ -89,9 +91,9 @@ TEST(Kinds, a_stream_that_falls_silent_is_borne_for_as_long_as_the_choice_says) 
   }
 }
 
-TEST(Kinds, a_kind_that_is_driven_by_messages_has_no_engine_by_ids_and_says_what_to_do) {
+TEST(Kinds, a_relay_has_no_engine_and_says_what_to_do) {
   base::sim::SimWorld world{1};
-  const auto made = make_engine(world.runtime, choice("openai", "chat"));
+  const auto made = make_engine(world.runtime, choice("openai", ""));
   EXPECT_EQ(made.error().kind, base::ErrorKind::kUnsupported);
   for (const char* word : {"--tokenizer", "--engine-kind", "sglang, vllm"})
     EXPECT_NE(made.error().message.find(word), std::string::npos) << made.error().message;

@@ -28,14 +28,26 @@ Status LateEngine::check(const message::Sampling& sampling) const {
   return found_ ? found_->check(sampling) : check_sampling(sampling, choice_.vocab_size);
 }
 
+Status LateEngine::check_messages(const protocol::Conversation& asked) const {
+  // What it demands will be known when it is.
+  return found_ ? found_->check_messages(asked) : Status();
+}
+
 Task<Result<std::unique_ptr<TokenStream>>> LateEngine::generate(TokenRequest request) {
-  if (!found_) {
-    co_return base::error(
-        ErrorKind::kUnavailable,
-        "engine " + net::host_field(choice_.url.endpoint) + ": it has not answered yet");
-  }
+  if (!found_) co_return not_yet();
   auto stream = co_await found_->generate(std::move(request));
   co_return std::move(stream);
+}
+
+Task<Result<std::unique_ptr<TokenStream>>> LateEngine::complete(MessageRequest request) {
+  if (!found_) co_return not_yet();
+  auto stream = co_await found_->complete(std::move(request));
+  co_return std::move(stream);
+}
+
+base::Error LateEngine::not_yet() const {
+  return base::error(ErrorKind::kUnavailable, "engine " + net::host_field(choice_.url.endpoint) +
+                                                  ": it has not answered yet");
 }
 
 Task<Status> LateEngine::find(MonoTime deadline) {

@@ -20,14 +20,18 @@ class LateEngine final : public Engine {
 
   [[nodiscard]] std::string_view kind() const override;
   [[nodiscard]] std::string_view mode() const override;
+  [[nodiscard]] Path driven_by() const override { return path_of(choice_); }
   [[nodiscard]] bool matches_stop_strings() const override;
   [[nodiscard]] base::Status check(const message::Sampling& sampling) const override;
+  [[nodiscard]] base::Status check_messages(const protocol::Conversation& asked) const override;
   base::Task<base::Result<std::unique_ptr<TokenStream>>> generate(TokenRequest request) override;
+  base::Task<base::Result<std::unique_ptr<TokenStream>>> complete(MessageRequest request) override;
   base::Task<base::Result<Probe>> probe(base::MonoTime deadline) override;
   base::Task<base::Status> ready(base::MonoTime deadline) override;
   base::Task<void> stop() override;
 
  private:
+  [[nodiscard]] base::Error not_yet() const;
   base::Task<base::Status> find(base::MonoTime deadline);
 
   base::Runtime& runtime_;

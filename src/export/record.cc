@@ -68,6 +68,10 @@ Result<std::optional<RecordedTurn>> read_record(std::string line) {
   }
   if (const auto parent = root.get("parent_turn"))
     turn.parent = parent->is_string() ? parent->string() : "";
+  // Older lines do not say.
+  const auto exact = root.get("token_exact");
+  if (exact && !exact->is_bool()) return invalid("token_exact", "expected a boolean");
+  turn.token_exact = !exact || exact->boolean();
   auto prompt = ids_member(root, "prompt_token_ids");
   if (!prompt) return std::move(prompt).error();
   auto completion = ids_member(root, "completion_token_ids");
@@ -80,6 +84,10 @@ Result<std::optional<RecordedTurn>> read_record(std::string line) {
   turn.completion = std::move(*completion);
   turn.logprobs = std::move(*logprobs);
   return std::optional(std::move(turn));
+}
+
+std::size_t drop_inexact(std::vector<RecordedTurn>& turns) {
+  return std::erase_if(turns, [](const RecordedTurn& turn) { return !turn.token_exact; });
 }
 
 Result<std::vector<RecordedTurn>> read_records(std::string_view text) {

@@ -23,10 +23,14 @@ struct RecordedTurn {
   TokenIds completion;
   std::vector<double> logprobs;  // natural logs, one per completion id
   std::string finish_reason;
+  bool token_exact = true;  // false: by messages, without ids; no sample, and nothing to prove
 };
 
 // Reads one line; nullopt for lines that are no turns (a session's end). Errors name the member.
 base::Result<std::optional<RecordedTurn>> read_record(std::string line);
+
+// Takes out the turns that are not token-exact; how many there were.
+std::size_t drop_inexact(std::vector<RecordedTurn>& turns);
 
 // Reads the lines of a file. A last line without its end (a crash while it was written) is left
 // out. Errors name the line.

@@ -29,27 +29,31 @@ std::vector<protocol::TokenLogprob> spell_logprobs(const tokenizer::Tokenizer& t
 
 }  // namespace
 
+message::Usage usage_of(const trajectory::Turn& turn) {
+  if (!turn.token_exact) return turn.usage.value_or(message::Usage{});
+  return {turn.row_size - turn.completion.size(), turn.completion.size(), turn.cached_tokens};
+}
+
 message::Usage usage_of(std::span<const trajectory::TurnPtr> turns) {
-  const auto& first = *turns.front();
-  message::Usage usage{first.row_size - first.completion.size(), 0, first.cached_tokens};
-  for (const auto& turn : turns) usage.completion_tokens += turn->completion.size();
+  auto usage = usage_of(*turns.front());
+  for (const auto& turn : turns.subspan(1))
+    usage.completion_tokens += usage_of(*turn).completion_tokens;
   return usage;
 }
 
 Task<Status> WholeAnswer::on_chunk(std::span<const message::Event>,
                                    const engine::TokenChunk& chunk) {
   if (wanted_) {
-    auto more = spell_logprobs(tokenizer_, chunk);
+    auto more = spell_logprobs(model_.renderer->tokenizer(), chunk);
     logprobs.insert(logprobs.end(), std::make_move_iterator(more.begin()),
                     std::make_move_iterator(more.end()));
   }
   co_return Status();
 }
 
-WholeAnswers::WholeAnswers(const tokenizer::Tokenizer& tokenizer,
-                           const protocol::ChatRequest& request)
+WholeAnswers::WholeAnswers(const Model& model, const protocol::ChatRequest& request)
     : wanted_(request.sampling.logprobs) {
-  for (unsigned i = 0; i < request.choices; ++i) choices_.emplace_back(tokenizer, wanted_);
+  for (unsigned i = 0; i < request.choices; ++i) choices_.emplace_back(model, wanted_);
 }
 
 std::string WholeAnswers::body(const protocol::ChatHead& head,
@@ -67,12 +71,11 @@ std::string WholeAnswers::body(const protocol::ChatHead& head,
 }
 
 StreamedAnswer::StreamedAnswer(base::Runtime& runtime, net::Responder& responder,
-                               const tokenizer::Tokenizer& tokenizer,
-                               const protocol::ChatHead& head, const protocol::ChatRequest& request,
-                               const net::Headers& headers)
+                               const Model& model, const protocol::ChatHead& head,
+                               const protocol::ChatRequest& request, const net::Headers& headers)
     : runtime_(runtime),
       responder_(responder),
-      tokenizer_(tokenizer),
+      model_(model),
       wanted_(request.sampling.logprobs),
       headers_(headers),
       writing_(runtime.executor) {
@@ -89,7 +92,7 @@ Task<Status> StreamedAnswer::show(protocol::ChatStreamEmitter& emitter,
   silence_.cancel();
   if (auto status = begin(); !status.ok()) co_return status;
   std::vector<protocol::TokenLogprob> tokens;
-  if (wanted_) tokens = spell_logprobs(tokenizer_, chunk);
+  if (wanted_) tokens = spell_logprobs(model_.renderer->tokenizer(), chunk);
   emitter.events(events, tokens, payloads_);
   frame();
   if (!frames_.empty()) {

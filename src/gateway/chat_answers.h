@@ -19,14 +19,15 @@ namespace verbatim::gateway {
 // So long a stream may be silent before the client is sent a sign of life (docs/design.md 6).
 inline constexpr base::Duration kKeepAlive = std::chrono::seconds(10);
 
+// Counts of ids; of a turn by messages, what the engine counted.
+message::Usage usage_of(const trajectory::Turn& turn);
 // Of the siblings of one answer: their prompt counts once.
 message::Usage usage_of(std::span<const trajectory::TurnPtr> turns);
 
 // Keeps what a choice of a whole answer shows beside the message.
 class WholeAnswer final : public TurnObserver {
  public:
-  WholeAnswer(const tokenizer::Tokenizer& tokenizer, bool wanted)
-      : tokenizer_(tokenizer), wanted_(wanted) {}
+  WholeAnswer(const Model& model, bool wanted) : model_(model), wanted_(wanted) {}
 
   base::Task<base::Status> on_chunk(std::span<const message::Event> events,
                                     const engine::TokenChunk& chunk) override;
@@ -34,14 +35,14 @@ class WholeAnswer final : public TurnObserver {
   std::vector<protocol::TokenLogprob> logprobs;
 
  private:
-  const tokenizer::Tokenizer& tokenizer_;
+  const Model& model_;
   bool wanted_;
 };
 
 // The choices of a whole answer.
 class WholeAnswers final : public TurnObserver {
  public:
-  WholeAnswers(const tokenizer::Tokenizer& tokenizer, const protocol::ChatRequest& request);
+  WholeAnswers(const Model& model, const protocol::ChatRequest& request);
 
   base::Task<base::Status> on_chunk(std::span<const message::Event> events,
                                     const engine::TokenChunk& chunk) override {
@@ -65,9 +66,9 @@ class WholeAnswers final : public TurnObserver {
 // finish(), or fail() where begun(). Executor's thread.
 class StreamedAnswer final : public TurnObserver {
  public:
-  StreamedAnswer(base::Runtime& runtime, net::Responder& responder,
-                 const tokenizer::Tokenizer& tokenizer, const protocol::ChatHead& head,
-                 const protocol::ChatRequest& request, const net::Headers& headers);
+  StreamedAnswer(base::Runtime& runtime, net::Responder& responder, const Model& model,
+                 const protocol::ChatHead& head, const protocol::ChatRequest& request,
+                 const net::Headers& headers);
 
   void on_planned() override { arm(); }
   base::Task<base::Status> on_chunk(std::span<const message::Event> events,
@@ -108,7 +109,7 @@ class StreamedAnswer final : public TurnObserver {
 
   base::Runtime& runtime_;
   net::Responder& responder_;
-  const tokenizer::Tokenizer& tokenizer_;
+  const Model& model_;
   std::deque<Choice> choices_;
   bool wanted_;
   const net::Headers& headers_;

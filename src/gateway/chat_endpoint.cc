@@ -88,6 +88,10 @@ void fill_in(const net::Request& http, protocol::ChatRequest& request, const std
   turn.sampling = request.sampling;
   turn.template_kwargs = std::move(request.chat_template_kwargs);
   turn.choices = request.choices;
+  turn.model = request.model;
+  turn.parameters = std::move(request.parameters);
+  turn.stream = request.stream;
+  for (auto& message : turn.messages) protocol::drop_reserved(message);
 }
 
 // Writes what turns bring into the log of a request.
@@ -144,7 +148,7 @@ Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& respon
                                 base::CancelSignal& gone, Door door) {
   base::CancelSignal cancel;  // outlives what is registered with it
   Asked asked;
-  auto request = protocol::read_chat_request(http.body);
+  auto request = protocol::read_chat_request(http.body, reading());
   if (!request) co_return co_await send_error(responder, request.error());
   asked.request = std::move(*request);
   auto turn = turn_of(http);
@@ -198,6 +202,13 @@ Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& respon
   (void)co_await answer(asked, head, responder, source);
 }
 
+// By messages, what is not served here is the engine's to serve.
+protocol::ChatReadOptions ChatEndpoint::reading() const {
+  protocol::ChatReadOptions options;
+  if (model_.by_messages()) options.unserved = protocol::Unserved::kKeep;
+  return options;
+}
+
 // What headers say of a turn.
 base::Result<TurnRequest> ChatEndpoint::turn_of(const net::Request& http) {
   TurnRequest turn;
@@ -243,7 +254,7 @@ base::Status ChatEndpoint::apply(const SessionOptions& options, const net::Reque
   auto body = with_session_values(http.body, options);
   if (!body) return std::move(body).error();
   const unsigned choices = asked.request.choices;
-  auto request = protocol::read_chat_request(*body);
+  auto request = protocol::read_chat_request(*body, reading());
   if (!request) return std::move(request).error();
   asked.patched = std::move(*body);
   asked.request = std::move(*request);
@@ -304,8 +315,7 @@ Task<ChatEndpoint::Written> ChatEndpoint::stream(Asked& asked, const protocol::C
   net::Headers headers;
   headers.add("Content-Type", "text/event-stream").add("X-Request-Id", asked.turn.request_id);
   headers.add("Cache-Control", "no-cache").add("X-Accel-Buffering", "no");
-  StreamedAnswer answer(runtime_, responder, model_.renderer->tokenizer(), head, asked.request,
-                        headers);
+  StreamedAnswer answer(runtime_, responder, model_, head, asked.request, headers);
   auto turns = co_await source(answer);
   const bool begun = answer.over();
   if (turns) {
@@ -324,7 +334,7 @@ Task<ChatEndpoint::Written> ChatEndpoint::whole(Asked& asked, const protocol::Ch
                                                 net::Responder& responder, const Source& source) {
   net::Headers headers;
   headers.add("Content-Type", "application/json").add("X-Request-Id", asked.turn.request_id);
-  WholeAnswers answers(model_.renderer->tokenizer(), asked.request);
+  WholeAnswers answers(model_, asked.request);
   auto turns = co_await source(answers);
   if (turns) {
     const std::string body = answers.body(head, *turns);

@@ -40,6 +40,7 @@ class ChatEndpoint {
                           base::CancelSignal& gone, Door door);
 
  private:
+  [[nodiscard]] protocol::ChatReadOptions reading() const;
   // One request on its way.
   struct Asked {
     protocol::ChatRequest request;

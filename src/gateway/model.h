@@ -15,12 +15,15 @@ namespace verbatim::gateway {
 struct Model {
   std::string name;        // what /v1/models says and records name
   std::string checkpoint;  // folder of the tokenizer, for records
+  // Null where the engine is driven by messages: nothing is rendered or parsed here then.
   std::shared_ptr<const chat::Renderer> renderer;
   std::shared_ptr<const chat::parsers::TokenMarkers> markers;
   std::uint64_t vocab_size = 0;  // the model's: ids from the engine must be below
   // Prompt and completion together; 0: unknown so far. What the engine says, unless an operator
   // does.
   mutable std::atomic<std::uint64_t> max_model_len = 0;
+
+  [[nodiscard]] bool by_messages() const { return renderer == nullptr; }
 };
 
 }  // namespace verbatim::gateway

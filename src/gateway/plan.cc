@@ -54,7 +54,7 @@ bool any_query(const chat::Renderer& renderer, std::span<const message::Message>
 Planner::Planner(const Model& model, store::Store& store, std::string_view key)
     : model_(model), store_(store), digests_(key), handles_(key) {}
 
-Status Planner::check(const TurnRequest& request) const {
+Status Planner::check(const TurnRequest& request) {
   if (request.messages.back().role == message::Role::kAssistant) {
     return invalid("messages",
                    "the last message is the assistant's, there is nothing to answer: append a user "
@@ -64,8 +64,16 @@ Status Planner::check(const TurnRequest& request) const {
   return {};
 }
 
+std::string Planner::scope_of(const TurnRequest& request) {
+  return request.session_id.empty() ? "chat:" + request.owner : "session:" + request.session_id;
+}
+
 Task<Result<Plan>> Planner::plan(TurnRequest& request) {
   if (auto status = check(request); !status.ok()) co_return std::move(status).error();
+  if (model_.by_messages()) {
+    auto by_messages = co_await plan_messages(request);
+    co_return std::move(by_messages);
+  }
   if (auto status = chat::normalise(request.messages, model_.renderer->family()); !status.ok())
     co_return std::move(status).error();
 
@@ -86,8 +94,7 @@ Task<Result<Plan>> Planner::plan(TurnRequest& request) {
   }
   const std::string head =
       arguments ? head_arguments(arguments->root(), model_.renderer->family()) : "";
-  plan.scope =
-      request.session_id.empty() ? "chat:" + request.owner : "session:" + request.session_id;
+  plan.scope = scope_of(request);
   plan.root_digest = trajectory::root_digest(digests_, {plan.scope, root.get(), head});
   if (auto status = co_await attach(request, plan); !status.ok())
     co_return std::move(status).error();
@@ -98,10 +105,14 @@ Task<Result<Plan>> Planner::plan(TurnRequest& request) {
   plan.root = plan.parent ? plan.parent->root : std::move(root);
   assemble(plan);
   if (auto status = budget(request, plan); !status.ok()) co_return std::move(status).error();
+  settle_place(request, plan);
+  co_return plan;
+}
+
+void Planner::settle_place(const TurnRequest& request, Plan& plan) {
   plan.session_use =
       request.session_id.empty() ? store::SessionUse::kImplicit : request.session_use;
   plan.session_id = plan.parent ? plan.parent->session_id : request.session_id;
-  co_return plan;
 }
 
 Task<Status> Planner::attach(const TurnRequest& request, Plan& plan) {
@@ -203,8 +214,10 @@ Task<Status> Planner::explain_root(const TurnRequest& request, trajectory::TurnP
     co_return Status();
   }
   const auto& root = *last->root;
-  const bool same_model = root.tokenizer == model_.renderer->tokenizer().fingerprint() &&
-                          root.chat_template == model_.renderer->template_fingerprint();
+  const bool same_model = model_.by_messages()
+                              ? root.tokenizer.empty() && root.model == model_of(request)
+                              : root.tokenizer == model_.renderer->tokenizer().fingerprint() &&
+                                    root.chat_template == model_.renderer->template_fingerprint();
   if (!same_model) {
     plan.attach.reason = "model";
   } else {

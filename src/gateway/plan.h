@@ -14,6 +14,7 @@
 #include "message/message.h"
 #include "message/sampling.h"
 #include "net/http_types.h"
+#include "protocol/conversation.h"
 #include "store/store.h"
 #include "trajectory/attach.h"
 
@@ -40,6 +41,10 @@ struct TurnRequest {
   std::string_view
       chat;  // the request as it came, for engines that read it; lives as long as the turn
   net::Headers headers;  // go up with the engine request; see headers_for_engine()
+  // The message path: what of the request goes up beside messages and tools.
+  std::string model;  // as the client names it; empty: not at all
+  std::vector<protocol::RawMember> parameters;
+  bool stream = false;
 };
 
 // What will be done for a request: decided before anything is sent or changed.
@@ -81,7 +86,8 @@ class Planner {
                                       const message::Message& answer);
 
  private:
-  base::Status check(const TurnRequest& request) const;
+  base::Task<base::Result<Plan>> plan_messages(const TurnRequest& request);
+  static base::Status check(const TurnRequest& request);
   base::Task<base::Status> attach(const TurnRequest& request, Plan& plan);
   base::Task<base::Status> attach_in_tree(const TurnRequest& request, Plan& plan);
   base::Task<base::Status> attach_to_tip(const TurnRequest& request, Plan& plan);
@@ -98,6 +104,12 @@ class Planner {
                             Plan& plan) const;
   [[nodiscard]] bool prints_ids() const { return !model_.renderer->family().native_id.empty(); }
   static void assemble(Plan& plan);
+  static std::string scope_of(const TurnRequest& request);
+  // By messages the client's word for it goes up.
+  [[nodiscard]] const std::string& model_of(const TurnRequest& request) const {
+    return request.model.empty() ? model_.name : request.model;
+  }
+  static void settle_place(const TurnRequest& request, Plan& plan);
   base::Status budget(const TurnRequest& request, Plan& plan) const;
 
   const Model& model_;

@@ -3,6 +3,7 @@
 #include "gateway/segments.h"
 #include "json/writer.h"
 #include "message/fold.h"
+#include "protocol/chat_history.h"
 
 namespace verbatim::gateway {
 namespace {
@@ -89,6 +90,22 @@ void write_timings(Writer& w, const Turn& turn) {
   w.field("total_us", turn.times.total_us).end_object();
 }
 
+// In place of ids: the messages that the turn added, the tools of its root, and what the engine
+// counted.
+void write_messages(Writer& w, const Turn& turn) {
+  w.key("messages").begin_array();
+  for (const auto& message : turn.messages) protocol::write_history_message(w, message);
+  w.end_array().key("tools").begin_array();
+  for (const auto& tool : turn.root->tools) w.raw(tool.raw);
+  w.end_array().key("usage");
+  if (!turn.usage) {
+    w.null();
+    return;
+  }
+  w.begin_object().field("prompt_tokens", turn.usage->prompt_tokens);
+  w.field("completion_tokens", turn.usage->completion_tokens).end_object();
+}
+
 }  // namespace
 
 std::string assistant_message_json(const message::Message& message) {
@@ -136,6 +153,8 @@ std::string record_line(const trajectory::TurnPtr& turn, const RecordPlace& plac
   write_place(w, *turn);
   w.key("spans");
   write_spans(w, turn->spans);
+  w.field("token_exact", turn->token_exact);
+  if (!turn->token_exact) write_messages(w, *turn);
   if (!turn->engine_url.empty()) w.field("engine_url", turn->engine_url);
   if (!turn->engine_request_id.empty()) w.field("engine_request_id", turn->engine_request_id);
   w.field("engine_mode", turn->engine_mode)

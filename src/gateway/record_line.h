@@ -17,7 +17,8 @@ struct RecordPlace {
 // One line (without its end) of the format tito.record.v1 (tokens in, tokens out: prompt and
 // completion ids, logprobs, segments, as the session servers of RL trainers write it), with further
 // members: turn, parent_turn, branch, attach, spans, weight_versions, cached_tokens,
-// discarded_token_ids, template_kwargs, timings.
+// discarded_token_ids, template_kwargs, timings. A turn by messages has token_exact false, no ids,
+// and members messages, tools, usage.
 std::string record_line(const trajectory::TurnPtr& turn, const RecordPlace& place);
 
 // The line that ends a session's file: {"schema_version":"tito.session.v1", session_id, turns,

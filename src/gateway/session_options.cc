@@ -166,6 +166,9 @@ Status read_option(std::string_view name, const Value& value, SessionOptions& op
 Status check_policy(const Value& value, const Model& model) {
   auto policy = read_name(value, "encoding_policy", kPolicies);
   if (!policy) return std::move(policy).error();
+  if (model.by_messages())
+    return protocol::unsupported("encoding_policy",
+                                 "messages go up to this server's engine: nothing is encoded here");
   const auto served = model.renderer->policy();
   if (*policy == served) return {};
   return protocol::unsupported("encoding_policy", "this server encodes with " +

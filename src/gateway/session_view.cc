@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "gateway/chat_answers.h"
 #include "gateway/record_line.h"
 #include "json/writer.h"
 #include "message/fold.h"
@@ -44,8 +45,8 @@ void write_request(Writer& w, const TurnPtr& turn) {
   }
   w.key("input_ids");
   write_ids(w, trajectory::prompt_of(turn));
-  // Always so: every turn is sampled with logprobs. The format has them in each request.
-  w.field("logprobs", true).field("return_meta_info", true);
+  // Every turn by ids is sampled with logprobs. The format has them in each request.
+  w.field("logprobs", turn->token_exact).field("return_meta_info", true);
   if (turn->sampling.temperature) w.field("temperature", *turn->sampling.temperature);
   if (turn->sampling.top_p) w.field("top_p", *turn->sampling.top_p);
   w.field("max_tokens", turn->max_new_tokens);
@@ -54,12 +55,12 @@ void write_request(Writer& w, const TurnPtr& turn) {
 }
 
 void write_meta_info(Writer& w, const TurnPtr& turn) {
-  const std::uint64_t prompt_tokens = turn->row_size - turn->completion.size();
+  const auto usage = usage_of(*turn);
   w.key("meta_info")
       .begin_object()
       .field("id", turn->request_id)
-      .field("prompt_tokens", prompt_tokens);
-  w.field("completion_tokens", static_cast<std::uint64_t>(turn->completion.size()));
+      .field("prompt_tokens", usage.prompt_tokens);
+  w.field("completion_tokens", usage.completion_tokens);
   if (turn->cached_tokens) w.field("cached_tokens", *turn->cached_tokens);
   if (!turn->weight_versions.empty())
     w.field("weight_version", turn->weight_versions.back().version);
@@ -76,8 +77,7 @@ void write_meta_info(Writer& w, const TurnPtr& turn) {
 }
 
 void write_response(Writer& w, const TurnPtr& turn) {
-  const std::uint64_t prompt_tokens = turn->row_size - turn->completion.size();
-  const std::uint64_t completion_tokens = turn->completion.size();
+  const auto usage = usage_of(*turn);
   w.key("response")
       .begin_object()
       .field("id", turn->completion_id)
@@ -92,9 +92,10 @@ void write_response(Writer& w, const TurnPtr& turn) {
       .key("message")
       .raw(assistant_message_json(turn->answer));
   write_meta_info(w, turn);
-  w.end_object().end_array().key("usage").begin_object().field("prompt_tokens", prompt_tokens);
-  w.field("completion_tokens", completion_tokens)
-      .field("total_tokens", prompt_tokens + completion_tokens)
+  w.end_object().end_array().key("usage").begin_object().field("prompt_tokens",
+                                                               usage.prompt_tokens);
+  w.field("completion_tokens", usage.completion_tokens)
+      .field("total_tokens", usage.prompt_tokens + usage.completion_tokens)
       .end_object()
       .end_object();
 }
@@ -127,6 +128,7 @@ void write_node(Writer& w, const TurnPtr& turn) {
       .field("finish_reason", message::name(turn->finish))
       .field("attach", turn->attach.reason);
   if (turn->attach.ambiguous) w.field("ambiguous", true);
+  if (!turn->token_exact) w.field("token_exact", false);
   if (turn->attach.difference) {
     w.key("first_difference")
         .begin_object()

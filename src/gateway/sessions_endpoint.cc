@@ -140,7 +140,8 @@ Task<void> SessionsEndpoint::get(net::Responder& responder, Caller caller, std::
   if (!info) co_return co_await send_error(responder, info.error());
   const auto turns = co_await store_.turns(std::move(id));
   if (!turns) co_return co_await send_error(responder, turns.error());
-  const auto body = session_view(*info, *turns, model_.renderer->family().max_trim());
+  const unsigned trim = model_.by_messages() ? 0 : model_.renderer->family().max_trim();
+  const auto body = session_view(*info, *turns, trim);
   (void)co_await responder.send(200, kJson, body);
 }
 

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "base/gather.h"
+#include "gateway/conversation.h"
 #include "gateway/learn.h"
 #include "message/fold.h"
 #include "trajectory/equality.h"
@@ -34,12 +35,12 @@ bool contains(const trajectory::TokenIds& ids, trajectory::TokenId id) {
 // A turn between plan and commit.
 struct TurnRunner::Running {
   Running(TurnRequest& asked, const Plan& planned, std::uint32_t index, const Model& model)
-      : request(asked),
-        plan(planned),
-        choice(index),
-        stop_ids(model.renderer->stop_ids()),
-        reasoning_open(model.markers->reasoning_open(plan.rendered.ids)),
-        parser(*model.markers, {reasoning_open, request.wants_tools}, request.sampling.stop) {
+      : request(asked), plan(planned), choice(index) {
+    if (model.by_messages()) return;
+    stop_ids = model.renderer->stop_ids();
+    reasoning_open = model.markers->reasoning_open(plan.rendered.ids);
+    parser.emplace(*model.markers, chat::parsers::TurnStart{reasoning_open, request.wants_tools},
+                   request.sampling.stop);
     for (const auto id : request.sampling.stop_token_ids) {
       if (!contains(stop_ids, id)) stop_ids.push_back(id);
     }
@@ -51,10 +52,10 @@ struct TurnRunner::Running {
   std::uint64_t number = 0;             // of the turn
   std::vector<std::string> native_ids;  // of its calls, as the model wrote them
   trajectory::TokenIds stop_ids;
-  bool reasoning_open;  // where the answer begins
-  chat::parsers::TokenParser parser;
-  bool finds_stops = false;  // stop strings are this side's to find
-  bool cut = false;          // at one of them
+  bool reasoning_open = false;                       // where the answer begins
+  std::optional<chat::parsers::TokenParser> parser;  // none by messages
+  bool finds_stops = false;                          // stop strings are this side's to find
+  bool cut = false;                                  // at one of them
   message::Folded folded;
   trajectory::TokenIds completion;
   std::vector<double> logprobs;
@@ -153,7 +154,7 @@ Task<void> TurnRunner::run_choice(Running& turn, TurnObserver& observer, Choice&
 }
 
 Task<Result<Plan>> TurnRunner::plan(TurnRequest& request, base::MonoTime received) {
-  auto status = engine_.check(request.sampling);
+  auto status = check(request);
   if (!status.ok()) co_return std::move(status).error();
   // An engine that came up after the gateway may not have been asked yet. Where it doesn't answer
   // now either, the turn fails soon enough; it is asked again where its context must be known.
@@ -193,8 +194,7 @@ engine::TokenRequest TurnRunner::token_request(const Running& turn,
 
 Task<Result<std::unique_ptr<Turn>>> TurnRunner::answer(Running& turn, TurnObserver& observer,
                                                        base::CancelSignal& cancel) {
-  auto asked = token_request(turn, cancel);
-  auto stream = co_await engine_.generate(std::move(asked));
+  auto stream = co_await begin(turn, cancel);
   if (!stream) co_return std::move(stream).error();
   // Only now it is certain which engine samples.
   turn.finds_stops = !turn.request.sampling.stop.empty() && !engine_.matches_stop_strings();
@@ -232,6 +232,42 @@ void TurnRunner::adopt(const engine::Probe& probe) {
   learned_ = true;
 }
 
+Status TurnRunner::check(TurnRequest& request) const {
+  if (!model_.by_messages()) return engine_.check(request.sampling);
+  // A history can be long: it is lent, not copied.
+  protocol::Conversation asked;
+  asked.messages = std::move(request.messages);
+  asked.parameters = std::move(request.parameters);
+  asked.sampling = request.sampling;
+  auto status = engine_.check_messages(asked);
+  request.messages = std::move(asked.messages);
+  request.parameters = std::move(asked.parameters);
+  return status;
+}
+
+Task<TurnRunner::Sampling> TurnRunner::begin(Running& turn, base::CancelSignal& cancel) {
+  if (model_.by_messages()) {
+    auto by_messages = co_await begin_messages(turn, cancel);
+    co_return std::move(by_messages);
+  }
+  auto asked = token_request(turn, cancel);
+  auto stream = co_await engine_.generate(std::move(asked));
+  co_return std::move(stream);
+}
+
+Task<TurnRunner::Sampling> TurnRunner::begin_messages(Running& turn, base::CancelSignal& cancel) {
+  engine::MessageRequest asked;
+  asked.request_id = base::new_hex_id(runtime_.random);
+  asked.conversation = conversation_of(turn.request, turn.plan, turn.choice);
+  asked.routing_key = turn.plan.session_id;
+  if (turn.plan.parent) asked.last_engine_url = turn.plan.parent->engine_url;
+  asked.headers = turn.request.headers;
+  asked.deadline = turn.received + options_.turn_timeout;
+  asked.cancel = &cancel;
+  auto stream = co_await engine_.complete(std::move(asked));
+  co_return std::move(stream);
+}
+
 Task<Status> TurnRunner::sample(Running& turn, engine::TokenStream& stream,
                                 TurnObserver& observer) {
   message::Events events;
@@ -244,8 +280,9 @@ Task<Status> TurnRunner::sample(Running& turn, engine::TokenStream& stream,
     if (!last) {
       if (turn.first_token == base::MonoTime{}) turn.first_token = runtime_.clock().now();
       take(turn, **chunk, shown, events);
+      for (auto& event : (*chunk)->events) events.push_back(std::move(event));
       // What comes behind a stop string that the engine does not know of is nobody's.
-      turn.cut = turn.finds_stops && turn.parser.ended() && !turn.stopped_by_id;
+      turn.cut = turn.finds_stops && turn.parser->ended() && !turn.stopped_by_id;
       last = turn.cut;
       if (last) {
         if (auto status = stream.cut(); !status.ok()) co_return status;
@@ -256,7 +293,7 @@ Task<Status> TurnRunner::sample(Running& turn, engine::TokenStream& stream,
         co_return error(ErrorKind::kEngine, "the engine aborted the generation (finish reason \"" +
                                                 stream.end().finish.raw + "\")");
       }
-      turn.parser.finish(reason(turn, stream.end()), events);
+      if (turn.parser) turn.parser->finish(reason(turn, stream.end()), events);
     }
     give_handles(turn, events);
     for (const auto& event : events) turn.folded.add(event);
@@ -295,11 +332,11 @@ void TurnRunner::take(Running& turn, engine::TokenChunk& chunk, engine::TokenChu
     turn.stopped = turn.stopped_by_id;
     if (!turn.finds_stops || chunk.parsed) continue;
     feed_new();
-    turn.stopped = turn.stopped || turn.parser.ended();
+    turn.stopped = turn.stopped || turn.parser->ended();
   }
   if (chunk.parsed) {
     for (auto& event : message::unfold(*chunk.parsed)) events.push_back(std::move(event));
-  } else if (!turn.finds_stops) {
+  } else if (!turn.finds_stops && turn.parser) {
     feed_new();
   }
 }
@@ -308,15 +345,16 @@ void TurnRunner::take(Running& turn, engine::TokenChunk& chunk, engine::TokenChu
 void TurnRunner::feed(Running& turn, std::span<const trajectory::TokenId> ids,
                       message::Events& events) {
   const bool stops = turn.stopped && !ids.empty() && contains(turn.stop_ids, ids.back());
-  turn.parser.feed(stops && !model_.renderer->is_stop(ids.back()) ? ids.first(ids.size() - 1) : ids,
-                   events);
+  turn.parser->feed(
+      stops && !model_.renderer->is_stop(ids.back()) ? ids.first(ids.size() - 1) : ids, events);
 }
 
-// Calls get the id the client sees. What the model wrote itself is kept for the template.
+// Calls get the id the client sees. What the model wrote itself is kept for the template. By
+// messages an engine's own ids pass.
 void TurnRunner::give_handles(Running& turn, message::Events& events) {
   for (auto& event : events) {
     auto* start = std::get_if<message::ToolCallStart>(&event);
-    if (start == nullptr) continue;
+    if (start == nullptr || (!turn.parser && !start->native_id.empty())) continue;
     turn.native_ids.push_back(std::move(start->native_id));
     const bool fits = start->index <= UINT8_MAX;
     start->native_id = fits ? handles_.make("call_", turn.plan.scope,
@@ -350,6 +388,18 @@ Status TurnRunner::take_exact(Running& turn, std::span<const double> logprobs) {
   return {};
 }
 
+void TurnRunner::conclude_ids(Running& turn, Turn& node) {
+  name_calls(turn, node.answer);
+  node.closed = !turn.completion.empty() && model_.renderer->closes(turn.completion.back());
+  node.reasoning_open = model_.markers->reasoning_open_after(turn.reasoning_open, turn.completion);
+}
+
+void TurnRunner::conclude_messages(const engine::TokenEnd& end, Turn& node) {
+  node.token_exact = false;
+  node.usage = end.usage;
+  node.answer.unknown = end.unknown;
+}
+
 Result<std::unique_ptr<Turn>> TurnRunner::conclude(Running& turn, const engine::TokenEnd& end) {
   if (end.exact_logprobs) {
     if (auto status = take_exact(turn, *end.exact_logprobs); !status.ok()) return status.error();
@@ -364,7 +414,6 @@ Result<std::unique_ptr<Turn>> TurnRunner::conclude(Running& turn, const engine::
   node->messages.assign(turn.request.messages.begin() + static_cast<std::ptrdiff_t>(plan.suffix),
                         turn.request.messages.end());
   node->answer = turn.folded.to_message();
-  name_calls(turn, node->answer);
   node->message_count = static_cast<std::uint32_t>(turn.request.messages.size() + 1);
   node->parent_trim = plan.trim;
   node->row_size = plan.prompt_size + turn.completion.size();
@@ -372,8 +421,7 @@ Result<std::unique_ptr<Turn>> TurnRunner::conclude(Running& turn, const engine::
   node->spans = plan.rendered.spans;
   node->finish = message::client_finish(reason(turn, end), turn.folded.complete_calls());
   node->engine_finish = end.finish.raw;
-  node->closed = !turn.completion.empty() && model_.renderer->closes(turn.completion.back());
-  node->reasoning_open = model_.markers->reasoning_open_after(turn.reasoning_open, turn.completion);
+  model_.by_messages() ? conclude_messages(end, *node) : conclude_ids(turn, *node);
   node->completion = std::move(turn.completion);
   node->logprobs = std::move(turn.logprobs);
   node->discarded = std::move(turn.discarded);

@@ -75,6 +75,11 @@ class TurnRunner {
   struct Running;
   struct Choice;
   base::Task<base::Result<Plan>> plan(TurnRequest& request, base::MonoTime received);
+  using Sampling = base::Result<std::unique_ptr<engine::TokenStream>>;
+  [[nodiscard]] base::Status check(TurnRequest& request) const;
+  // Has the engine begin: by ids, or by messages.
+  base::Task<Sampling> begin(Running& turn, base::CancelSignal& cancel);
+  base::Task<Sampling> begin_messages(Running& turn, base::CancelSignal& cancel);
   engine::TokenRequest token_request(const Running& turn, base::CancelSignal& cancel) const;
   // From the engine request to a turn that can be committed.
   base::Task<void> run_choice(Running& turn, TurnObserver& observer, Choice& choice);
@@ -94,6 +99,9 @@ class TurnRunner {
   static message::FinishReason reason(const Running& turn, const engine::TokenEnd& end);
   [[nodiscard]] base::Status check_stops(const Running& turn) const;
   static base::Status take_exact(Running& turn, std::span<const double> logprobs);
+  // What of the turn there is only by ids, and only by messages.
+  void conclude_ids(Running& turn, trajectory::Turn& node);
+  static void conclude_messages(const engine::TokenEnd& end, trajectory::Turn& node);
   base::Result<std::unique_ptr<trajectory::Turn>> conclude(Running& turn,
                                                            const engine::TokenEnd& end);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "protocol/server_fields.h"
 #include "protocol/typed.h"
 
 namespace verbatim::protocol {
@@ -12,53 +13,24 @@ using base::Status;
 using json::Value;
 using message::Events;
 
-// The same error, but the server's fault.
-base::Error theirs(base::Error error) {
-  error.kind = base::ErrorKind::kEngine;
-  return error;
-}
-
-// The text under `name`; empty where it is absent or null.
-Result<std::string> text_of(const Value& object, std::string_view name, std::string_view path) {
-  const auto value = object.get(name);
-  if (!value) return std::string();
-  auto text = read_string(*value, std::string(path) + std::string(name));
-  if (!text) return theirs(std::move(text).error());
-  return text;
-}
-
-Status put(Result<std::string> text, std::string& into) {
-  if (!text) return std::move(text).error();
-  into = std::move(*text);
-  return {};
-}
-
 Result<std::string> reasoning_of(const Value& object, std::string_view path) {
   auto text = text_of(object, "reasoning_content", path);
   if (!text || !text->empty()) return text;
   return text_of(object, "reasoning", path);
 }
 
-Result<std::uint64_t> count_of(const Value& usage, const std::string& name) {
-  const auto value = usage.get(name);
-  if (!value) return std::uint64_t{0};
-  auto count = read_integer(*value, "usage." + name, {.min = 0, .expected = "a count"});
-  if (!count) return theirs(std::move(count).error());
-  return static_cast<std::uint64_t>(*count);
-}
-
 Status read_usage(const Value& object, std::optional<message::Usage>& into) {
   const auto value = object.get("usage");
   if (!value) return {};
   if (!value->is_object()) return theirs(mismatch("usage", "an object", *value));
-  const auto prompt = count_of(*value, "prompt_tokens");
-  const auto completion = count_of(*value, "completion_tokens");
+  const auto prompt = count_of(*value, "prompt_tokens", "usage.");
+  const auto completion = count_of(*value, "completion_tokens", "usage.");
   if (!prompt) return prompt.error();
   if (!completion) return completion.error();
   into = message::Usage{.prompt_tokens = *prompt, .completion_tokens = *completion};
   const auto details = value->get("prompt_tokens_details");
   if (!details || !details->is_object() || !details->get("cached_tokens")) return {};
-  const auto cached = count_of(*details, "cached_tokens");
+  const auto cached = count_of(*details, "cached_tokens", "usage.prompt_tokens_details.");
   if (!cached) return cached.error();
   into->cached_tokens = *cached;
   return {};
@@ -83,10 +55,6 @@ Result<json::Document> read_object(std::string text) {
   return document;
 }
 
-bool is_whole(const std::string& arguments) {
-  return json::Document::parse(arguments).ok();
-}
-
 Result<message::FoldedCall> read_whole_call(const Value& value, const std::string& field) {
   if (!value.is_object()) return theirs(mismatch(field, "an object", value));
   message::FoldedCall call;
@@ -97,9 +65,17 @@ Result<message::FoldedCall> read_whole_call(const Value& value, const std::strin
   }
   const std::string path = field + ".function.";
   if (auto s = put(text_of(*function, "name", path), call.name); !s) return s.error();
+  if (call.name.empty()) return theirs(base::invalid(path + "name", "a call without a name"));
   if (auto s = put(text_of(*function, "arguments", path), call.arguments); !s) return s.error();
   call.complete = is_whole(call.arguments);
   return call;
+}
+
+// One choice is asked for: the first.
+Status check_index(const Value& choice) {
+  const auto index = choice.get("index");
+  if (!index || (index->is_number() && index->integer() == 0)) return {};
+  return theirs(base::invalid("choices[0].index", "expected 0, found " + found(*index)));
 }
 
 Status read_message(const Value& value, message::Folded& turn) {
@@ -122,7 +98,10 @@ Status read_message(const Value& value, message::Folded& turn) {
 Result<ChatResult> read_chat_answer(std::string body) {
   const auto document = read_object(std::move(body));
   if (!document) return document.error();
-  const Value root = document->root();
+  return read_chat_answer(document->root());
+}
+
+Result<ChatResult> read_chat_answer(const Value& root) {
   ChatResult result;
   if (auto s = put(text_of(root, "id", ""), result.id); !s) return s.error();
   if (auto s = put(text_of(root, "model", ""), result.model); !s) return s.error();
@@ -138,7 +117,11 @@ Result<ChatResult> read_chat_answer(std::string body) {
   }
   auto finish = text_of(choice, "finish_reason", "choices[0].");
   if (auto s = put(std::move(finish), result.finish_reason); !s) return s.error();
+  if (auto s = check_index(choice); !s) return s.error();
   if (auto s = read_message(*message, result.turn); !s) return s.error();
+  UnknownMembers unknown;
+  unknown.add(*message, {"role", "content", "reasoning_content", "tool_calls"});
+  result.unknown = unknown.members();
   return result;
 }
 
@@ -206,6 +189,8 @@ void ChatStreamReader::give_text(message::Event event, Events& out) {
 
 Status ChatStreamReader::read_delta(const Value& delta, Events& out) {
   const std::string path = "choices[0].delta.";
+  unknown_.add(delta, {"role", "content", "reasoning_content", "tool_calls"});
+  result_.unknown = unknown_.members();
   std::string text;
   if (auto s = put(reasoning_of(delta, path), text); !s) return s;
   if (!text.empty()) give_text(message::ReasoningDelta{text}, out);
@@ -217,6 +202,7 @@ Status ChatStreamReader::read_delta(const Value& delta, Events& out) {
 
 Status ChatStreamReader::read_choice(const Value& choice, Events& out) {
   if (!choice.is_object()) return theirs(mismatch("choices[0]", "an object", choice));
+  if (auto s = check_index(choice); !s) return s;
   const auto delta = choice.get("delta");
   if (delta && !delta->is_object()) {
     return theirs(mismatch("choices[0].delta", "an object", *delta));

@@ -1,5 +1,8 @@
 #include "protocol/chat_request.h"
 
+#include <algorithm>
+#include <array>
+
 #include "protocol/chat_messages.h"
 #include "protocol/chat_parameters.h"
 #include "protocol/typed.h"
@@ -12,6 +15,22 @@ base::Status check(const ChatRequest& request) {
   if (request.sampling.top_logprobs > 0 && !request.sampling.logprobs) {
     return base::invalid("top_logprobs", "needs logprobs: true");
   }
+  return {};
+}
+
+// These have their place in ChatRequest, or none on the way up.
+bool goes_up(std::string_view name) {
+  static constexpr std::array<std::string_view, 7> kPlaced = {
+      "model", "tools", "stream", "stream_options", "n", "logprobs", "top_logprobs"};
+  return std::find(kPlaced.begin(), kPlaced.end(), name) == kPlaced.end();
+}
+
+base::Status read_parameter(std::string_view name, const json::Value& value, Unserved unserved,
+                            ChatRequest& request) {
+  auto status = read_chat_parameter(name, value, request);
+  if (unserved == Unserved::kRefuse || !goes_up(name)) return status;
+  if (!status.ok() && status.error().kind != base::ErrorKind::kUnsupported) return status;
+  request.parameters.emplace_back(name, value.raw());
   return {};
 }
 
@@ -31,7 +50,7 @@ base::Result<ChatRequest> read_chat_request(const json::Value& body,
     const std::string name = member.name();
     if (member.value.is_null() || name == "messages" || !is_last(body, name, member.value))
       continue;
-    if (auto status = read_chat_parameter(name, member.value, request); !status) {
+    if (auto status = read_parameter(name, member.value, options.unserved, request); !status) {
       return std::move(status).error();
     }
   }

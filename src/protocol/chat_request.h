@@ -8,6 +8,7 @@
 #include "json/value.h"
 #include "message/message.h"
 #include "message/sampling.h"
+#include "protocol/conversation.h"
 
 namespace verbatim::protocol {
 
@@ -27,15 +28,25 @@ struct ChatRequest {
   unsigned choices = 1;              // n
   std::string user;
   std::string metadata;  // raw JSON object; empty: none
+  // With Unserved::kKeep: all members but messages, model, tools, stream, stream_options, n and
+  // those of logprobs, as they were written.
+  std::vector<RawMember> parameters;
 
   // The output is searched for calls: unless the client says no, also where it declares no tools
   // (its messages may show the model how).
   [[nodiscard]] bool wants_tools() const { return tool_choice != ToolChoice::kNone; }
 };
 
+// What becomes of parameters that this server does not act on.
+enum class Unserved {
+  kRefuse,  // an error, where they would change the answer
+  kKeep,    // they are the engine's to know, see ChatRequest::parameters
+};
+
 struct ChatReadOptions {
   // What stands between text parts of one message (engines differ).
   std::string_view part_separator = "\n";
+  Unserved unserved = Unserved::kRefuse;
 };
 
 // Reads a request body. Format: OpenAI API reference, "Create chat completion", with the sampling

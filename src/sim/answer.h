@@ -45,8 +45,10 @@ class Answer {
   [[nodiscard]] virtual std::string events(const Part& part) const = 0;
   // How a stream that was given up says so; may be nothing.
   [[nodiscard]] virtual std::string aborted_events(const Part& part) const { return events(part); }
-  // What stands between the last part and [DONE].
+  // What stands between the last part and the end.
   [[nodiscard]] virtual std::string closing_events() const { return {}; }
+  // The end of a stream, behind whatever stands in it.
+  [[nodiscard]] virtual std::string last_events() const;
   [[nodiscard]] virtual std::string_view stream_type() const {
     return "text/event-stream; charset=utf-8";
   }

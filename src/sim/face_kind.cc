@@ -12,6 +12,8 @@ constexpr std::array<std::string_view, 4> kSglangProfiles = {"0.5.18", "0.5.16",
 constexpr std::array<std::string_view, 4> kVllmProfiles = {"0.32", "0.30", "0.27", "0.24"};
 constexpr std::array<std::string_view, 2> kDynamoProfiles = {"1.6.1", "1.4.1"};
 
+constexpr std::array<std::string_view, 1> kOpenaiProfiles = {"public"};
+
 struct Row {
   FaceKind kind;
   std::string_view name;
@@ -20,7 +22,8 @@ struct Row {
 };
 constexpr std::array kFaces = {Row{FaceKind::kSglang, "sglang", kSglangProfiles, 1},
                                Row{FaceKind::kVllm, "vllm", kVllmProfiles},
-                               Row{FaceKind::kDynamo, "dynamo", kDynamoProfiles}};
+                               Row{FaceKind::kDynamo, "dynamo", kDynamoProfiles},
+                               Row{FaceKind::kOpenai, "openai", kOpenaiProfiles}};
 
 const Row& row(FaceKind kind) {
   return kFaces[static_cast<std::size_t>(kind)];

@@ -8,7 +8,7 @@
 namespace verbatim::sim {
 
 // Which engine's wire is spoken.
-enum class FaceKind : std::uint8_t { kSglang, kVllm, kDynamo };
+enum class FaceKind : std::uint8_t { kSglang, kVllm, kDynamo, kOpenai };
 
 std::string_view name(FaceKind face);  // "sglang" ...
 std::optional<FaceKind> face_named(std::string_view text);

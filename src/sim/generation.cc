@@ -49,6 +49,10 @@ std::string sse(std::string_view data) {
   return out;
 }
 
+std::string Answer::last_events() const {
+  return sse("[DONE]");
+}
+
 Generation::Generation(SimEngine::Impl& engine, const GenerateCall& call, const Plan& plan,
                        Answer& content, Running& running, net::Responder& answer)
     : engine_(engine),
@@ -237,8 +241,8 @@ base::Task<void> Generation::end() {
     (void)co_await answer_.end();
     co_return;
   }
-  const std::string done = sse("[DONE]");
-  if (!(co_await put(done)).ok()) co_return;
+  const std::string done = content_.last_events();
+  if (!done.empty() && !(co_await put(done)).ok()) co_return;
   (void)co_await answer_.end();
 }
 

@@ -86,6 +86,7 @@ Plan SimEngine::Impl::plan(const GenerateCall& call) {
     const auto reply = reply_text(text, {options.behaviour, options.fixed_text, thinks});
     complete(sampled(reply, call, random), call, plan);
   }
+  if (plan.fault && !applies(*plan.fault, options.face)) plan.fault.reset();
   if (plan.fault == Fault::kIdsPastStop && plan.done.finish.matched_id) {
     for (auto left = 1 + random.below(3); left > 0; --left)
       plan.done.ids.push_back(static_cast<TokenId>(random.below(options.tokenizer->vocab_size())));
@@ -95,7 +96,6 @@ Plan SimEngine::Impl::plan(const GenerateCall& call) {
   for (std::size_t i = plan.done.logprobs.size(); i < plan.done.ids.size(); ++i)
     plan.done.logprobs.push_back(logprob(options.seed, i, plan.done.ids[i]));
   plan.fault_at = plan.done.ids.empty() ? 0 : random.below(plan.done.ids.size());
-  if (plan.fault && !applies(*plan.fault, options.face)) plan.fault.reset();
   if (options.on_planned) options.on_planned(call, plan.done, plan.fault);
   return plan;
 }

@@ -5,6 +5,7 @@
 #include "json/writer.h"
 #include "sim/dynamo/face.h"
 #include "sim/face.h"
+#include "sim/openai/face.h"
 #include "sim/sglang/face.h"
 #include "sim/sim_impl.h"
 #include "sim/vllm/face.h"
@@ -46,6 +47,8 @@ std::unique_ptr<Face> make_face(SimEngine::Impl& engine) {
       return vllm::make_face(engine);
     case FaceKind::kDynamo:
       return dynamo::make_face(engine);
+    case FaceKind::kOpenai:
+      return openai::make_face(engine);
     case FaceKind::kSglang:
       break;
   }

@@ -86,7 +86,8 @@ void append_dump(std::string& out, const trajectory::Turn& turn) {
   write_numbers(w, "discarded_logprobs", turn.discarded_logprobs);
   w.field("finish", static_cast<int>(turn.finish))
       .field("engine_finish", turn.engine_finish)
-      .field("closed", turn.closed);
+      .field("closed", turn.closed)
+      .field("token_exact", turn.token_exact);
   w.field("attach", turn.attach.reason)
       .field("ambiguous", turn.attach.ambiguous)
       .field("differs_at",

@@ -38,8 +38,17 @@ std::size_t footprint(const Turn& turn) {
          turn.request_id.size();
 }
 
+namespace {
+// By messages, as the engine counted it.
+std::uint64_t counted_row(const Turn& turn) {
+  return turn.usage ? turn.usage->prompt_tokens + turn.usage->completion_tokens : 0;
+}
+}  // namespace
+
 std::uint64_t added_tokens(const Turn& turn) {
-  return turn.prompt.size() + turn.completion.size();
+  if (turn.token_exact) return turn.prompt.size() + turn.completion.size();
+  const std::uint64_t before = turn.parent ? counted_row(*turn.parent) : 0;
+  return std::max(counted_row(turn), before) - before;
 }
 
 std::vector<TurnPtr> path_to(const TurnPtr& leaf) {

@@ -12,6 +12,7 @@
 #include "message/message.h"
 #include "message/sampling.h"
 #include "message/span.h"
+#include "message/usage.h"
 #include "trajectory/digest.h"
 
 namespace verbatim::trajectory {
@@ -117,6 +118,9 @@ struct Turn {
   Digest root_digest;  // of the empty history below which it may be found
   Digest digest;       // of the history up to and with the answer
   Attach attach;
+  // By messages there are no ids, and no prompt that could be told: such turns are no samples.
+  bool token_exact = true;
+  std::optional<message::Usage> usage;  // as the engine counted, where there are no ids
   std::string engine_kind;
   std::string engine_mode;
   std::optional<RenderSkew> render_skew;  // where the engine rendered the chat too

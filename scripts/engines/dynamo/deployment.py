@@ -28,15 +28,17 @@ from loopback import free_port  # noqa: E402
 
 
 class Deployment:
-    """`environment` is the frontend's, beside what keeps all of it on loopback. The worker starts with an empty script."""
+    """`environment` is the frontend's, beside what keeps all of it on loopback. The worker starts with an empty script; `parsers` are the names
+    under which the frontend knows its grammar of calls and of reasoning."""
 
     def __init__(self, folder: Path, *, environment: dict[str, str] | None = None, python: Path = PYTHON, name: str = "toy",
-                 context: int = 4096):
+                 context: int = 4096, template: Path = TEMPLATE, parsers: tuple[str, str] | None = None):
         # A store that an earlier run left behind would name workers that are gone.
         folder.mkdir(parents=True)
         self.folder, self.python, self.name, self.context = folder, python, name, context
         self.model = folder / "model"
-        model_folder.write(self.model, TOKENIZER, TEMPLATE, context)
+        self.parsers = ["--tool-parser", parsers[0], "--reasoning-parser", parsers[1]] if parsers else []
+        model_folder.write(self.model, TOKENIZER, template, context)
         self.script_file, self.record_file = folder / "script.json", folder / "worker.jsonl"
         self.script([])
         self.port = free_port()
@@ -66,7 +68,7 @@ class Deployment:
 
     def start_worker(self) -> None:
         self.worker = self._start("worker", [HERE / "scripted_worker.py", "--model", self.model, "--name", self.name, "--script",
-                                             self.script_file, "--record", self.record_file, "--context", self.context], {})
+                                             self.script_file, "--record", self.record_file, "--context", self.context, *self.parsers], {})
 
     def until_ready(self, seconds: float = 60.0) -> None:
         """Returns when the frontend takes requests for the worker, and for no other: one that was killed is listed for 10 s more."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A token worker for Dynamo's frontend that answers from a script: no model, no GPU. Runs in the environment of install.sh.
 
-  scripted_worker.py --model FOLDER --name NAME --script FILE --record FILE [--context N]
+  scripted_worker.py --model FOLDER --name NAME --script FILE --record FILE [--context N] [--tool-parser P] [--reasoning-parser P]
 
 Each request is a line of the record, as the frontend gave it: {"kind": "request", "id", "request": {"token_ids", ...}}; a
 cancelled one adds {"kind": "cancelled", "id", "sent"}. The script is a JSON list, read again whenever the file was replaced.
@@ -164,6 +164,8 @@ async def serve(options: argparse.Namespace) -> None:
     config.context_length = options.context
     # The frontend serves POST /inference/v1/generate only for workers that say so, and only where it is switched on itself.
     config.set_engine_specific("vllm_inference_v1_generate", "true")
+    # What the frontend reads text with, for clients that send messages.
+    config.tool_call_parser, config.reasoning_parser = options.tool_parser, options.reasoning_parser
     config.total_kv_blocks, config.max_num_seqs, config.max_num_batched_tokens = 4096, 256, 8192
     worker = Worker(Script(options.script), options.record)
     serving = asyncio.ensure_future(endpoint.serve_endpoint(worker.generate, graceful_shutdown=True))
@@ -178,6 +180,8 @@ def main() -> None:
         parser.add_argument(name, type=Path, required=True)
     parser.add_argument("--name", required=True)
     parser.add_argument("--context", type=int, default=4096)
+    parser.add_argument("--tool-parser")
+    parser.add_argument("--reasoning-parser")
     asyncio.run(serve(parser.parse_args()))
 
 

@@ -48,8 +48,9 @@ constexpr std::array kKinds = {
 std::vector<Driven> all_driven() {
   std::vector<Driven> all;
   for (const Kind& kind : engine::kinds()) {
-    if (kind.path() != Path::kTokens) continue;
-    for (const Mode& mode : kind.modes) all.push_back({&kind, &mode});
+    for (const Mode& mode : kind.modes) {
+      if (mode.path == Path::kTokens) all.push_back({&kind, &mode});
+    }
   }
   return all;
 }

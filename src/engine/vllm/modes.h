@@ -14,6 +14,9 @@ inline constexpr std::string_view kDerenderMode = "derender";
 inline constexpr std::array kModes = {
     Mode{name(Route::kGenerate), "0.18", path(Route::kGenerate)},
     Mode{name(Route::kCompletions), "0.10.2", path(Route::kCompletions)},
-    Mode{kDerenderMode, "0.24", kDerenderPath}};
+    Mode{kDerenderMode, "0.24", kDerenderPath},
+    chat_by_messages("chat-text"),
+    kResponsesMode,
+    kMessagesMode};
 
 }  // namespace verbatim::engine::vllm

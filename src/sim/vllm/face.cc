@@ -5,6 +5,7 @@
 
 #include "json/value.h"
 #include "json/writer.h"
+#include "sim/openai/conversations.h"
 #include "sim/vllm/completions_answer.h"
 #include "sim/vllm/derender.h"
 #include "sim/vllm/errors.h"
@@ -17,6 +18,8 @@ namespace {
 
 using base::Task;
 
+// Of its conversations by messages, which it parses itself.
+const openai::Dialect kDialect{.reasoning = "reasoning", .ends_with_done = false};
 constexpr const char* kJson = "application/json";
 constexpr std::string_view kGeneratePrefix = "generate-tokens-";
 
@@ -102,6 +105,11 @@ std::optional<base::Error> wrong_content_type(const net::Request& request) {
 
 Task<void> VllmFace::handle(const net::Request& request, net::Responder& answer,
                             base::CancelSignal& gone) {
+  const auto wire = openai::wire_at(request.path);
+  if (wire && request.method == "POST") {
+    if (auto error = wrong_content_type(request)) return refuse(std::move(*error), answer);
+    return openai::converse(engine_, *wire, kDialect, request, answer, gone);
+  }
   bool known = false;
   for (const auto& route : kRoutes) {
     if (route.path != request.path || !serves(route)) continue;

@@ -82,6 +82,14 @@ void each_weight(A& a, T& weight) {
 }
 
 template <class A, class T>
+void each_usage(A& a, T& usage) {
+  auto& [prompt_tokens, completion_tokens, cached_tokens] = usage;
+  a.number(prompt_tokens);
+  a.number(completion_tokens);
+  a.maybe(cached_tokens, [&a](auto& value) { a.number(value); });
+}
+
+template <class A, class T>
 void each_time(A& a, T& times) {
   auto& [received_ms, committed_ms, first_token_us, total_us] = times;
   a.signed_number(received_ms);
@@ -120,8 +128,8 @@ void each_field(A& a, T& turn) {
   auto& [id, seq, branch, choice, session_id, parent, root, messages, answer, message_count,
          parent_trim, prompt, spans, completion, logprobs, discarded, discarded_logprobs, row_size,
          path_prompt, path_letters, finish, engine_finish, closed, reasoning_open, root_digest,
-         digest, attach, engine_kind, engine_mode, render_skew, engine_version, engine_url,
-         engine_request_id, weight_versions, cached_tokens, sampling, max_new_tokens,
+         digest, attach, token_exact, usage, engine_kind, engine_mode, render_skew, engine_version,
+         engine_url, engine_request_id, weight_versions, cached_tokens, sampling, max_new_tokens,
          template_kwargs, request_id, completion_id, thread_id, times] = turn;
   a.number(choice);
   a.list(messages, [&a](auto& message) { each_message(a, message); });
@@ -141,6 +149,8 @@ void each_field(A& a, T& turn) {
   a.flag(reasoning_open);
   a.raw(root_digest.bytes.data(), root_digest.bytes.size());
   each_attach(a, attach);
+  a.flag(token_exact);
+  a.maybe(usage, [&a](auto& counts) { each_usage(a, counts); });
   a.text(engine_kind);
   a.text(engine_mode);
   a.maybe(render_skew, [&a](auto& skew) { each_skew(a, skew); });

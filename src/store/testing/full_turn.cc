@@ -157,6 +157,12 @@ std::unique_ptr<Turn> full_turn(Random& random, const std::string& session, Turn
   turn->root_digest = parent ? parent->root_digest : some_digest(random);
   turn->digest = some_digest(random);
   fill_attach(random, turn->attach);
+  turn->token_exact = random.chance(500);
+  some(random, turn->usage, [&] {
+    message::Usage usage{random.next(), random.next(), {}};
+    some(random, usage.cached_tokens, [&] { return random.next(); });
+    return usage;
+  });
   fill_engine(random, *turn);
   turn->sampling = some_sampling(random);
   turn->max_new_tokens = random.next();
@@ -178,15 +184,16 @@ auto fields_of(const Turn& turn) {
   const auto& [id, seq, branch, choice, session_id, parent, root, messages, answer, message_count,
                parent_trim, prompt, spans, completion, logprobs, discarded, discarded_logprobs,
                row_size, path_prompt, path_letters, finish, engine_finish, closed, reasoning_open,
-               root_digest, digest, attach, engine_kind, engine_mode, render_skew, engine_version,
-               engine_url, engine_request_id, weight_versions, cached_tokens, sampling,
-               max_new_tokens, template_kwargs, request_id, completion_id, thread_id, times] = turn;
+               root_digest, digest, attach, token_exact, usage, engine_kind, engine_mode,
+               render_skew, engine_version, engine_url, engine_request_id, weight_versions,
+               cached_tokens, sampling, max_new_tokens, template_kwargs, request_id, completion_id,
+               thread_id, times] = turn;
   return std::tie(id, seq, branch, choice, session_id, messages, answer, message_count, parent_trim,
                   prompt, spans, completion, logprobs, discarded, discarded_logprobs, row_size,
                   finish, engine_finish, closed, reasoning_open, root_digest, digest, attach,
-                  engine_kind, engine_mode, render_skew, engine_version, engine_url,
-                  engine_request_id, weight_versions, cached_tokens, sampling, max_new_tokens,
-                  template_kwargs, request_id, completion_id, thread_id, times);
+                  token_exact, usage, engine_kind, engine_mode, render_skew, engine_version,
+                  engine_url, engine_request_id, weight_versions, cached_tokens, sampling,
+                  max_new_tokens, template_kwargs, request_id, completion_id, thread_id, times);
 }
 
 template <class A, std::size_t... I>

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/runtime.h"
+#include "engine/engine.h"
+#include "engine/http_peer.h"
+#include "engine/mode.h"
+
+namespace verbatim::engine::messages {
+
+struct Options : PeerOptions {
+  std::string kind;
+  Mode mode;
+  std::string context;       // what the context length is called in GET /v1/models
+  bool low_is_soon = false;  // the engine's sense of `priority`
+};
+
+// The message path: whole conversations go up over one of three public protocols, whatever the kind
+// of engine. Tokens are not exact: there are no ids and no logprobs. Closing the connection is how
+// a generation is aborted. One per base URL and executor; see Engine for its life.
+class MessageEngine final : public Engine {
+ public:
+  MessageEngine(base::Runtime& runtime, const Options& options);
+
+  [[nodiscard]] std::string_view kind() const override { return kind_; }
+  [[nodiscard]] std::string_view mode() const override { return mode_.name; }
+  [[nodiscard]] Path driven_by() const override { return Path::kMessages; }
+  [[nodiscard]] base::Status check(const message::Sampling& sampling) const override;
+  [[nodiscard]] base::Status check_messages(const protocol::Conversation& asked) const override;
+  base::Task<base::Result<std::unique_ptr<TokenStream>>> generate(TokenRequest request) override;
+  base::Task<base::Result<std::unique_ptr<TokenStream>>> complete(MessageRequest request) override;
+  base::Task<base::Result<Probe>> probe(base::MonoTime deadline) override;
+  // A model is listed. Nothing is sampled for it: what a request may cost is the server's secret.
+  base::Task<base::Status> ready(base::MonoTime deadline) override;
+  base::Task<void> stop() override { return peer_.stop(); }
+
+ private:
+  HttpPeer peer_;
+  const std::string kind_;
+  const Mode mode_;
+  const std::string context_;
+  const bool low_is_soon_;
+};
+
+}  // namespace verbatim::engine::messages

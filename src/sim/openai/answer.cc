@@ -1,0 +1,116 @@
+#include "sim/openai/answer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "chat/parsers/token_parser.h"
+#include "sim/call.h"
+
+namespace verbatim::sim::openai {
+namespace {
+
+using protocol::Wire;
+
+// What each id says, the end of the turn with the last.
+std::vector<message::Events> parse(const TokenIds& ids, const Finish& finish,
+                                   const Request& request, const tokenizer::Tokenizer& tokenizer,
+                                   const std::function<std::string()>& draw) {
+  const auto* grammar = chat::parsers::grammar_named("hermes");
+  const TokenIds ends = finish.matched_id ? TokenIds{*finish.matched_id} : TokenIds{};
+  const chat::parsers::TokenMarkers markers(tokenizer, *grammar, ends);
+  chat::parsers::TokenParser parser(markers, {.reasoning_open = false, .tools = request.tools},
+                                    request.call.limits.stop_strings);
+  std::vector<message::Events> by_id(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    parser.feed({&ids[i], 1}, by_id[i]);
+    if (i + 1 < ids.size()) continue;
+    const bool cut = finish.type == "length";
+    parser.finish(cut ? message::FinishReason::kLength : message::FinishReason::kStop, by_id[i]);
+  }
+  for (auto& events : by_id) {
+    for (auto& event : events) {
+      if (auto* start = std::get_if<message::ToolCallStart>(&event))
+        start->native_id = "call_" + draw();
+    }
+  }
+  return by_id;
+}
+
+}  // namespace
+
+TalkAnswer::TalkAnswer(Spelling spelling, const Request& request,
+                       const tokenizer::Tokenizer& tokenizer, const Heading& heading,
+                       const Dialect& dialect)
+    : Answer(std::move(spelling)),
+      wire_(request.wire),
+      by_id_(parse(spelling_.plain_ids, spelling_.finish, request, tokenizer, heading.draw)),
+      writer_(make_writer(request.wire, heading, dialect)) {
+  for (const auto& events : by_id_) {
+    calls_ = calls_ || std::any_of(events.begin(), events.end(), [](const auto& event) {
+               return std::holds_alternative<message::ToolCallEnd>(event);
+             });
+  }
+}
+
+bool TalkAnswer::apply(Fault fault, std::uint64_t at) {
+  if (fault == Fault::kWrongIndex && wire_ != Wire::kChat) return false;
+  return Answer::apply(fault, at);
+}
+
+message::Events TalkAnswer::between(std::size_t from, std::size_t to) const {
+  message::Events events;
+  for (std::size_t i = from; i < std::min(to, by_id_.size()); ++i)
+    events.insert(events.end(), by_id_[i].begin(), by_id_[i].end());
+  return events;
+}
+
+Ending TalkAnswer::ending(const Finish& finish, std::size_t to) const {
+  return {spelling_.has_finish ? finish.type : "",
+          calls_,
+          {spelling_.prompt_tokens, to, std::uint64_t{0}}};
+}
+
+std::string TalkAnswer::numbered(std::string text) const {
+  if (spelling_.index == 0) return text;
+  constexpr std::string_view kFirst = R"([{"index":0)";
+  for (auto at = text.find(kFirst); at != std::string::npos; at = text.find(kFirst, at + 1))
+    text.replace(at, kFirst.size(), R"([{"index":1)");
+  return text;
+}
+
+HttpReply TalkAnswer::whole(const Part& part) const {
+  return {200, {}, numbered(writer_->whole(between(0, part.to), ending(*part.finish, part.to)))};
+}
+
+HttpReply TalkAnswer::whole_aborted(const Part&) const {
+  return refusal(500, "The request was aborted.");
+}
+
+std::string TalkAnswer::events(const Part& part) const {
+  std::string out = writer_->events(between(part.from, part.to));
+  if (part.finish != nullptr) {
+    ending_ = ending(*part.finish, part.to);
+    out += writer_->ending(ending_);
+  }
+  return numbered(std::move(out));
+}
+
+std::string TalkAnswer::aborted_events(const Part& part) const {
+  if (wire_ == Wire::kChat) return writer_->ending(ending(*part.finish, part.to));
+  return error_event(500, "The request was aborted.");
+}
+
+std::string TalkAnswer::last_events() const {
+  return failed_ ? writer_->after_failure() : writer_->last(ending_);
+}
+
+HttpReply TalkAnswer::refusal(int status, std::string_view message) const {
+  return {status, {}, error_body(wire_, status, message)};
+}
+
+std::string TalkAnswer::error_event(int, std::string_view message) const {
+  failed_ = true;
+  return writer_->failure(message);
+}
+
+}  // namespace verbatim::sim::openai
