@@ -1,6 +1,7 @@
 #include "simulate/checks.h"
 
 #include "simulate/plumbing.h"
+#include "store/testing/full_turn.h"
 
 namespace verbatim::simulate {
 
@@ -37,13 +38,14 @@ void Checks::step(const std::string& what) {
 }
 
 Checks::Look Checks::look() {
-  Look look{setup_.ledger.changes, {}};
+  Look look{setup_.ledger.changes, !down() && setup_.ledger.under_way == 0, {}};
+  if (!look.still) return look;
   if (by_turn_.size() < kSmallStore || random_.below(kOneIn) == 0) look.dump = setup_.store.dump();
   return look;
 }
 
 void Checks::unchanged(std::string_view invariant, const std::string& what, const Look& before) {
-  if (!before.dump || before.changes != setup_.ledger.changes) return;
+  if (!before.dump || !still(before)) return;
   ++setup_.ledger.counts["check: store compared"];
   check(setup_.store.dump() == *before.dump, invariant, what + " leaves the store as it was",
         "another dump");
@@ -74,7 +76,7 @@ void Checks::terminal(const Asked& asked, const protocol::ChatResult& result) {
   const auto& request = setup_.ledger.requests[asked.request_id];
   check(request.turn != nullptr, "I9", "the turn of " + asked.request_id + " committed",
         "a terminal event before its commit was acknowledged");
-  check(gone(request.turn->session_id) || in_store(*request.turn), "I9",
+  check(down() || gone(request.turn->session_id) || in_store(*request.turn), "I9",
         "the turn of " + asked.request_id + " in the store at its terminal event",
         "it is not there");
   check_answer(*request.turn, result);
@@ -97,8 +99,8 @@ void Checks::finished(const Asked& asked, const Outcome& outcome, const Look& be
       break;
     case Outcome::Kind::kRefused:
     case Outcome::Kind::kFailed:
-      check(request.turn == nullptr, "I3", asked.request_id + " failed and nothing recorded",
-            "its turn in the store");
+      check(request.turn == nullptr || request.found, "I3",
+            asked.request_id + " failed and nothing recorded", "its turn in the store");
       check_refusal(asked, outcome, before);
       unchanged("I3", asked.request_id, before);
       if (!asked.session.empty()) check_version(asked.session);
@@ -200,6 +202,7 @@ void Checks::plain(const std::string& name, const Reply& reply,
 
 void Checks::created(const std::string& session, const std::string& mode) {
   setup_.ledger.sessions[session].mode = mode;
+  if (down()) return;
   const auto info = at_once(setup_.store.session(session));
   check(info && info->has_value(), "I9", "session " + session + " in the store", "it is not there");
 }
@@ -208,11 +211,13 @@ void Checks::deleted(const std::string& session, int status) {
   if (status != 204 && status != 404) return;
   check(setup_.ledger.sessions[session].deleted, "I9", "session " + session + " deleted",
         "it is still there");
+  if (down()) return;
   const auto info = at_once(setup_.store.session(session));
   check(info && !info->has_value(), "I9", "session " + session + " gone", "it is still there");
 }
 
 void Checks::check_version(const std::string& id) {
+  if (down() || setup_.ledger.under_way > 0) return;
   const auto info = at_once(setup_.store.session(id));
   if (!info || !*info) return;  // deleted; check_store() looks for the others
   auto& session = setup_.ledger.sessions[id];
@@ -242,7 +247,7 @@ void Checks::check_store() {
     if (request.turn == nullptr) continue;
     ++counts["recorded turns"];
     check(request.finished, "I9", "an agent behind each turn", "none behind that of " + id);
-    if (request.kind == Outcome::Kind::kAnswered) continue;
+    if (request.kind == Outcome::Kind::kAnswered || request.found) continue;
     const bool lost =
         request.kind == Outcome::Kind::kLeft || request.kind == Outcome::Kind::kBroken;
     check(lost, "I3", "no turn of " + id + ", which failed", "its turn");
@@ -264,10 +269,60 @@ void Checks::check_session(const std::string& id, const Ledger::Session& session
   for (std::size_t i = 0; i < turns->size(); ++i) {
     check((*turns)[i]->id == session.turns[i]->id, "I9",
           "turn " + std::to_string(i) + " of session " + id + " as acknowledged", "another one");
+    check((*turns)[i] == session.turns[i] ||
+              store::testing::difference(*(*turns)[i], *session.turns[i]).empty(),
+          "I9", "turn " + std::to_string(i) + " of session " + id + " as it was acknowledged",
+          "other fields");
     check((*turns)[i]->seq == i + 1, "I9", "seq " + std::to_string(i + 1),
           std::to_string((*turns)[i]->seq));
   }
   check_version(id);
+}
+
+void Checks::started_again() {
+  down_ = false;
+  ++setup_.ledger.changes;
+  ++setup_.ledger.counts["check: stores behind a loss of power"];
+  for (auto& [id, session] : setup_.ledger.sessions) find_session(id, session);
+  check_committed();
+}
+
+void Checks::find_session(const std::string& id, Ledger::Session& session) {
+  const bool may_be_gone = session.delete_began;
+  session.delete_began = false;
+  if (session.deleted || (!session.created && session.turns.empty())) return;
+  const auto turns = at_once(setup_.store.turns(id));
+  if (!turns.ok() && turns.error().kind == base::ErrorKind::kNotFound && may_be_gone) {
+    session.deleted = true;
+    return;
+  }
+  if (!turns.ok() && gone(id)) return;
+  check(turns.ok(), "I9", "session " + id + " behind the loss of power",
+        turns.ok() ? "" : turns.error().message);
+  std::size_t known = 0;
+  std::vector<store::TurnPtr> all;
+  for (const auto& turn : *turns) {
+    const bool acknowledged = known < session.turns.size() && session.turns[known]->id == turn->id;
+    if (acknowledged) {
+      all.push_back(session.turns[known++]);
+      continue;
+    }
+    auto& request = setup_.ledger.requests[turn->request_id];
+    check(request.commit_began && request.turn == nullptr, "I9",
+          "only turns behind the loss of power that were under way before it",
+          "one of " + turn->request_id);
+    request.turn = turn;
+    request.found = true;
+    ++session.changes;
+    ++setup_.ledger.counts["turns found behind a loss of power, unacknowledged"];
+    setup_.ledger.unchecked.push_back(turn);
+    all.push_back(turn);
+  }
+  check(known == session.turns.size(), "I9",
+        std::to_string(session.turns.size()) + " acknowledged turns of session " + id +
+            " behind the loss of power",
+        std::to_string(known));
+  session.turns = std::move(all);
 }
 
 void Checks::check_aborts(const End& end) {

@@ -15,6 +15,7 @@
 #include "simulate/engines.h"
 #include "simulate/ledger.h"
 #include "simulate/shared_model.h"
+#include "store/testing/fault_vfs.h"
 
 namespace verbatim::simulate {
 
@@ -34,12 +35,14 @@ class Checks {
     std::uint64_t seed = 0;
     bool calm = false;     // no faults: what is legal must succeed
     bool forgets = false;  // the store drops old conversations of stateless chat
+    const store::testing::FaultVfs* disk = nullptr;  // of the store, where it has one
   };
   explicit Checks(const Setup& setup);
 
   // The store at one moment; its dump where it is worth the time.
   struct Look {
     std::uint64_t changes = 0;
+    bool still = false;  // no change was under way
     std::optional<std::string> dump;
   };
   Look look();
@@ -67,8 +70,24 @@ class Checks {
   void at_end(const End& end);
   void records(base::Files& files, const std::string& dir, std::uint64_t failed_lines);
 
+  // Nothing has changed since, and nothing was about to.
+  [[nodiscard]] bool still(const Look& before) const {
+    return !down() && before.still && setup_.ledger.under_way == 0 &&
+           before.changes == setup_.ledger.changes;
+  }
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
   void set_closing() { closing_ = true; }
+  // The machine has no power: nothing can be looked at.
+  [[nodiscard]] bool down() const {
+    return down_ || (setup_.disk != nullptr && setup_.disk->off());
+  }
+  void set_down() {
+    down_ = true;
+    ++setup_.ledger.changes;
+  }
+  // What survived is there again: all that was acknowledged, whole. A change that was under way may
+  // be there or not, and is taken as it is found.
+  void started_again();
   // Whether the engine does, or the gateway has to.
   void set_matches_stop_strings(bool matches) { matches_stop_strings_ = matches; }
 
@@ -91,6 +110,7 @@ class Checks {
   void check_answer(const store::Turn& turn, const protocol::ChatResult& result);
   void check_version(const std::string& session);
   void check_store();
+  void find_session(const std::string& id, Ledger::Session& session);
   void check_session(const std::string& id, const Ledger::Session& session);
   void check_aborts(const End& end);
   void check_record_file(const std::string& name, const std::string& text);
@@ -121,6 +141,7 @@ class Checks {
   base::SeededRandom random_;
   std::uint64_t steps_ = 0;
   bool closing_ = false;
+  bool down_ = false;
   bool matches_stop_strings_ = true;
   std::vector<std::size_t> indexed_;  // of each process
   std::map<std::int64_t, std::vector<const sim::Served*>> by_seed_;

@@ -38,7 +38,9 @@ Task<void> FaultyStore::after() {
 Task<Status> FaultyStore::create_session(store::SessionSpec spec) {
   if (auto status = co_await before("create_session", kSeldom); !status.ok()) co_return status;
   const std::string id = spec.id;
+  ++ledger_.under_way;
   auto status = co_await inner_.create_session(std::move(spec));
+  --ledger_.under_way;
   if (status.ok()) ledger_.note_session(id);
   co_await after();
   co_return status;
@@ -54,7 +56,10 @@ Task<Result<std::optional<store::SessionInfo>>> FaultyStore::session(std::string
 
 Task<Status> FaultyStore::delete_session(std::string id) {
   if (auto status = co_await before("delete_session", kRarely); !status.ok()) co_return status;
+  ledger_.note_delete_began(id);
+  ++ledger_.under_way;
   auto status = co_await inner_.delete_session(id);
+  --ledger_.under_way;
   if (status.ok()) ledger_.note_deleted(id);
   co_await after();
   co_return status;
@@ -73,7 +78,9 @@ Task<Result<std::vector<store::TurnPtr>>> FaultyStore::commit(store::NewTurns ad
   ledger_.note_commit_began(request_id);
   if (auto status = co_await before("commit", kOften); !status.ok())
     co_return std::move(status).error();
+  ++ledger_.under_way;
   auto recorded = co_await inner_.commit(std::move(added));
+  --ledger_.under_way;
   if (recorded) {
     for (const auto& turn : *recorded) ledger_.note_commit(turn);
   }

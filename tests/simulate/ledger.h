@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -48,13 +49,14 @@ std::string_view name(Outcome::Kind kind);
 class Ledger {
  public:
   struct Session {
-    std::vector<store::TurnPtr> turns;  // acknowledged, in order
+    std::vector<store::TurnPtr> turns;  // acknowledged, in order of their seqs
     std::uint64_t changes = 0;
     std::uint64_t seen_changes = 0;  // at the last look at its version
     std::uint64_t seen_version = 0;
     std::string mode = "tree";
     bool created = false;  // by POST /sessions; else it holds a root of stateless chat
     bool deleted = false;
+    bool delete_began = false;  // and was not acknowledged
   };
   struct Request {
     Asked asked;
@@ -62,7 +64,8 @@ class Ledger {
     Outcome::Kind kind = Outcome::Kind::kBroken;
     base::MonoTime left_at;
     bool commit_began = false;
-    store::TurnPtr turn;  // acknowledged
+    store::TurnPtr turn;  // acknowledged, or found behind a crash
+    bool found = false;   // behind a crash, though its commit had failed
   };
 
   void note_session(const std::string& id) {
@@ -74,6 +77,7 @@ class Ledger {
     ++changes;
     sessions[id].deleted = true;
   }
+  void note_delete_began(const std::string& id) { sessions[id].delete_began = true; }
   void note_commit_began(const std::string& request_id) {
     requests[request_id].commit_began = true;
   }
@@ -81,12 +85,16 @@ class Ledger {
     ++changes;
     auto& session = sessions[turn->session_id];
     ++session.changes;
-    session.turns.push_back(turn);
+    // What was committed together may be acknowledged in any order.
+    auto place = session.turns.end();
+    while (place != session.turns.begin() && (*std::prev(place))->seq > turn->seq) --place;
+    session.turns.insert(place, turn);
     requests[turn->request_id].turn = turn;
     unchecked.push_back(turn);
   }
 
-  std::uint64_t changes = 0;  // of the whole store
+  std::uint64_t changes = 0;    // of the whole store
+  std::uint64_t under_way = 0;  // changes that were asked for: they may be on disk already
   std::map<std::string, Session> sessions;
   std::map<std::string, Request> requests;
   std::deque<store::TurnPtr> unchecked;

@@ -22,13 +22,21 @@ int main(int argc, char** argv) {
   program.add_option("--trace-seed", trace, "this world only, each step printed");
   program.add_option("--break", settings.broken_name,
                      "a deliberate bug that must be found: commit-after-answer, lost-version, "
-                     "wrong-logprob, stale-parent, no-abort");
+                     "wrong-logprob, stale-parent, no-abort; with --store sqlite: "
+                     "commit-after-answer, dropped-sync, no-abort");
+  std::string store = "memory";
+  program
+      .add_option("--store", store,
+                  "memory, or sqlite: on a disk that fails, tears and loses power")
+      ->check(CLI::IsMember({"memory", "sqlite"}))
+      ->capture_default_str();
   program.add_option("--kind", settings.kind,
                      "kind and mode of the engine in all worlds: " + driven_names());
   program.add_option("--toy", settings.toy_dir, "folder of the toy model")->capture_default_str();
   program.add_flag("--quiet", settings.quiet, "the summary only");
   program.footer("Example: simulate --seeds 200 --turns 100000");
   CLI11_PARSE(program, argc, argv);
+  settings.on_disk = store == "sqlite";
   if (!settings.broken_name.empty()) {
     const auto broken = break_named(settings.broken_name);
     if (!broken) {

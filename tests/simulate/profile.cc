@@ -9,6 +9,7 @@ namespace {
 constexpr unsigned kEngineFault = 14;
 constexpr unsigned kStoreFault = 24;
 constexpr unsigned kDiskFault = 36;
+constexpr unsigned kStoreDiskFault = 3;
 constexpr unsigned kAgentLinkFault = 70;
 constexpr unsigned kEngineLinkFault = 60;
 
@@ -25,6 +26,13 @@ void break_link(base::sim::SimNetworkOptions& link, unsigned chance, bool stalls
   link.blackhole = chance;
   link.cut = 3 * chance / 2;  // one way or the other
   if (stalls) link.stall = chance;
+}
+
+// Every other world loses power; its record files, which are not synced, are not looked at.
+void lose_power(Profile& profile, std::uint64_t seed) {
+  profile.disk = {.fail_write = kStoreDiskFault, .fail_sync = 2 * kStoreDiskFault};
+  profile.crashes = seed % 2 == 1;
+  if (profile.crashes) profile.records = profile.closes_early = false;
 }
 
 // Drawn apart: which kind it is changes nothing else of a seed's world.
@@ -53,10 +61,10 @@ std::string driven_names() {
   return names;
 }
 
-Profile profile_of(std::uint64_t seed, const std::string& kind) {
+Profile profile_of(std::uint64_t seed, const Settings& settings) {
   base::SeededRandom random(seed * 977 + 5);
   Profile profile;
-  profile.driven = kind.empty() ? drawn(seed) : driven_named(kind).value();
+  profile.driven = settings.kind.empty() ? drawn(seed) : driven_named(settings.kind).value();
   profile.agent_link = link(random);
   profile.engine_link = link(random);
   profile.streaming = static_cast<sim::Streaming>(random.below(3));
@@ -71,6 +79,7 @@ Profile profile_of(std::uint64_t seed, const std::string& kind) {
   if (seed % 8 == 4) profile.implicit_bytes = std::size_t{40} << 10;
   profile.closes_early = random.chance(250);
   profile.store_fails = kStoreFault;
+  if (settings.on_disk) lose_power(profile, seed);
   profile.files.fail_append = kDiskFault;
   profile.files.fail_open = kDiskFault;
   for (std::size_t i = 0; i < sim::kFaults; ++i)

@@ -9,6 +9,8 @@
 #include "engine/testing/proofs.h"
 #include "sim/faults.h"
 #include "sim/streaming.h"
+#include "simulate/settings.h"
+#include "store/testing/fault_vfs.h"
 
 namespace verbatim::simulate {
 
@@ -32,7 +34,9 @@ struct Profile {
   std::size_t replicas = 1;
   bool replicas_die = false;  // and come back
   bool records = true;
-  bool closes_early = false;  // the gateway is shut down while agents are at work
+  store::testing::VfsFaultOptions disk;  // of the store
+  bool crashes = false;                  // the machine loses power now and then
+  bool closes_early = false;             // the gateway is shut down while agents are at work
   // Of stateless chat; over it the store forgets old conversations.
   std::size_t implicit_bytes = std::size_t{256} << 20;
   bool calm = false;  // no faults at all: what is legal must succeed
@@ -46,6 +50,6 @@ struct Profile {
 };
 
 // `kind` as in driven_named(); empty: the seed's own.
-Profile profile_of(std::uint64_t seed, const std::string& kind);
+Profile profile_of(std::uint64_t seed, const Settings& settings);
 
 }  // namespace verbatim::simulate

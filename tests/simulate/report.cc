@@ -22,6 +22,7 @@ std::optional<Break> break_named(const std::string& name) {
   if (name == "wrong-logprob") return Break::kWrongLogprob;
   if (name == "stale-parent") return Break::kStaleParent;
   if (name == "no-abort") return Break::kNoAbort;
+  if (name == "dropped-sync") return Break::kDroppedSync;
   return std::nullopt;
 }
 
@@ -40,6 +41,7 @@ class Printer final : public Findings {
     again_ = "build/release/tests/simulate --trace-seed " + std::to_string(seed) + " --turns " +
              std::to_string(turns);
     if (!settings_.kind.empty()) again_ += " --kind " + settings_.kind;
+    if (settings_.on_disk) again_ += " --store sqlite";
     if (!settings_.broken_name.empty()) again_ += " --break " + settings_.broken_name;
     std::snprintf(running().data(), running().size(),
                   "simulate: seed %llu crashed\n  again:    %s\n", ull(seed), again_.c_str());

@@ -23,7 +23,7 @@ TokenIds ids_of(const Value& list) {
 
 // The body of GET /sessions/{id} tells what is recorded, where nothing changed meanwhile.
 void Checks::seen_session(const std::string& session, const Reply& reply, const Look& before) {
-  if (reply.status != 200 || before.changes != setup_.ledger.changes) return;
+  if (reply.status != 200 || !still(before)) return;
   auto& findings = setup_.findings;
   ++setup_.ledger.counts["check: session views"];
   const auto& turns = setup_.ledger.sessions[session].turns;

@@ -14,6 +14,7 @@ enum class Break {
   kWrongLogprob,       // one logprob is kept a little off
   kStaleParent,        // a turn is hung below its parent's sibling
   kNoAbort,            // the engine is not told that nobody listens any more
+  kDroppedSync,        // the disk says that it has synced, and has not; with --store sqlite
 };
 std::optional<Break> break_named(const std::string& name);
 
@@ -23,7 +24,8 @@ struct Settings {
   std::uint64_t turns = 100'000;  // requests for a turn, over all seeds
   Break broken = Break::kNone;
   std::string broken_name;
-  std::string kind;  // "vllm/completions": in all worlds; empty: each draws its own
+  bool on_disk = false;  // SQLite on a disk that fails and loses power; else in memory
+  std::string kind;      // "vllm/completions": in all worlds; empty: each draws its own
   bool trace = false;
   bool quiet = false;
   std::uint64_t twice = 20;  // each so many seeds one is run twice

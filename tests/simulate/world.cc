@@ -15,9 +15,9 @@
 #include "simulate/deaf_engine.h"
 #include "simulate/engines.h"
 #include "simulate/faulty_store.h"
+#include "simulate/kept_store.h"
 #include "simulate/plumbing.h"
 #include "simulate/profile.h"
-#include "store/memory_store.h"
 
 namespace verbatim::simulate {
 
@@ -78,12 +78,17 @@ class World {
  private:
   Task<void> live();
   Task<void> close_early();
+  Task<void> lose_power_now_and_then();
+  store::Store& seen_store();
+  void wrap_store();
+  void make_gateway();
   std::unique_ptr<engine::Engine> make_engine(std::size_t replica);
   std::unique_ptr<engine::Engine> make_engines();
   void check_idle();
   void count_faults(Counts& faults);
 
   const Profile profile_;
+  const std::uint64_t seed_;
   Findings& findings_;
   base::SeededRandom random_;
   base::sim::SimExecutor executor_;
@@ -97,13 +102,14 @@ class World {
   base::Runtime engine_runtime_;
   base::Runtime agent_runtime_;
   Ledger ledger_;
-  store::MemoryStore memory_;
-  BrokenStore store_;      // as the checks see it
-  FaultyStore far_store_;  // as the gateway sees it
+  Break broken_;
+  bool over_ = false;  // the agents have ended
+  KeptStore kept_;
+  std::unique_ptr<BrokenStore> store_;      // in memory, the checks see it so
+  std::unique_ptr<FaultyStore> far_store_;  // as the gateway sees it
   std::unique_ptr<gateway::Model> model_;
   Engines engines_;
   std::unique_ptr<gateway::Recorder> recorder_;
-  Break broken_;
   std::unique_ptr<api::Instance> gateway_;
   Checks checks_;
   Stage stage_;
@@ -112,7 +118,8 @@ class World {
 
 World::World(const SharedModel& model, std::uint64_t seed, std::uint64_t turns,
              const Settings& settings, Findings& findings)
-    : profile_(profile_of(seed, settings.kind)),
+    : profile_(profile_of(seed, settings)),
+      seed_(seed),
       findings_(findings),
       random_(seed * 31 + 7),
       executor_(seed, base::sim::JobOrder::kShuffled),
@@ -125,14 +132,13 @@ World::World(const SharedModel& model, std::uint64_t seed, std::uint64_t turns,
       gateway_runtime_{executor_, network_, gateway_random_, files_, worker_},
       engine_runtime_{executor_, engine_link_, gateway_random_, files_, worker_},
       agent_runtime_{executor_, agent_link_, gateway_random_, files_, worker_},
-      memory_({.implicit_bytes = profile_.implicit_bytes}),
-      store_(executor_, memory_, settings.broken, seed * 31 + 6),
-      far_store_(executor_, store_, ledger_, seed * 31 + 8, profile_.store_fails),
+      broken_(settings.broken),
+      kept_({executor_, files_, seed * 31 + 9, profile_.implicit_bytes, settings.on_disk,
+             profile_.disk, settings.broken}),
       model_(model_of(model)),
       engines_(engine_runtime_, engine_options(model, profile_, seed), profile_.replicas),
-      broken_(settings.broken),
-      checks_({model, executor_.clock(), store_, engines_, ledger_, findings, profile_.driven, seed,
-               profile_.calm, profile_.forgets()}),
+      checks_({model, executor_.clock(), seen_store(), engines_, ledger_, findings, profile_.driven,
+               seed, profile_.calm, profile_.forgets(), kept_.disk()}),
       stage_{agent_runtime_, kGatewayPort, ledger_, checks_, findings, turns} {
   executor_.set_max_jobs(base::sim::SimExecutor::kMaxJobs + turns * kMaxJobsPerTurn);
   if (profile_.records) {
@@ -140,13 +146,56 @@ World::World(const SharedModel& model, std::uint64_t seed, std::uint64_t turns,
     (void)recorder_->open();
     files_.options() = profile_.files;
   }
-  api::InstanceOptions options;
-  options.runner.turn_timeout = kTurnTimeout;
-  gateway_ = std::make_unique<api::Instance>(gateway_runtime_, *model_, make_engines(), far_store_,
-                                             recorder_.get(), "key of digests", options);
+  make_gateway();
   checks_.set_matches_stop_strings(gateway_->engine().matches_stop_strings());
   for (unsigned i = 0; i < profile_.agents; ++i)
     agents_.push_back(std::make_unique<Agent>(stage_, i, seed * 131 + i));
+}
+
+// In memory the checks see what a broken store shows; of the disk they see what is on it.
+store::Store& World::seen_store() {
+  wrap_store();
+  if (kept_.disk() != nullptr) return kept_.view();
+  return *store_;
+}
+
+void World::wrap_store() {
+  const std::uint64_t lives = kept_.disk() != nullptr ? kept_.disk()->faults().crashes : 0;
+  const std::uint64_t drawn = seed_ * 31 + lives * 1009;
+  store_ = std::make_unique<BrokenStore>(executor_, kept_.store(), broken_, drawn + 6);
+  far_store_ =
+      std::make_unique<FaultyStore>(executor_, *store_, ledger_, drawn + 8, profile_.store_fails);
+}
+
+void World::make_gateway() {
+  api::InstanceOptions options;
+  options.runner.turn_timeout = kTurnTimeout;
+  gateway_ = std::make_unique<api::Instance>(gateway_runtime_, *model_, make_engines(), *far_store_,
+                                             recorder_.get(), "key of digests", options);
+}
+
+// The power goes in the middle of a write, and comes back; the gateway starts anew.
+Task<void> World::lose_power_now_and_then() {
+  auto& disk = *kept_.disk();
+  while (!over_) {
+    co_await base::sleep_for(executor_, std::chrono::milliseconds(200 + random_.below(3000)));
+    disk.set_fault(disk.points() + 1 + random_.below(12), store::testing::FaultVfs::At::kCrash);
+    while (!over_ && !disk.off()) co_await base::sleep_for(executor_, std::chrono::milliseconds(5));
+    if (!disk.off()) {
+      disk.clear_faults();
+      co_return;
+    }
+    checks_.set_down();
+    co_await gateway_->drain(executor_.clock().now());
+    gateway_ = nullptr;
+    const auto status = kept_.start_again();
+    findings_.check(status.ok(), "I9", "a store that opens behind a loss of power",
+                    status.ok() ? "" : status.error().message);
+    wrap_store();
+    make_gateway();
+    checks_.started_again();
+    (void)gateway_->start("gateway", kGatewayPort, base::Network::PortUse::kExclusive);
+  }
 }
 
 std::unique_ptr<engine::Engine> World::make_engines() {
@@ -187,7 +236,11 @@ Task<void> World::live() {
   if (profile_.closes_early) all.run(close_early());
   Together deaths(executor_);
   if (profile_.replicas_die) deaths.run(engines_.die_now_and_then(random_));
+  Together losses(executor_);
+  if (profile_.crashes) losses.run(lose_power_now_and_then());
   co_await all.all();
+  over_ = true;
+  co_await losses.all();
   engines_.end_deaths();
   co_await deaths.all();
   if (!profile_.closes_early)
@@ -220,7 +273,7 @@ Run World::run() {
   if (recorder_) checks_.records(files_, kRecords, recorder_->failed_lines());
   Run run;
   run.trace = executor_.trace();
-  run.store_hash = std::hash<std::string>{}(store_.dump());
+  run.store_hash = std::hash<std::string>{}(kept_.view().dump());
   run.jobs = executor_.jobs_run();
   run.kind = profile_.driven.name();
   run.counts = ledger_.counts;
@@ -251,6 +304,17 @@ void World::count_faults(Counts& faults) {
           process.engine->stats().faults[i];
   }
   faults["replica: died"] += engines_.deaths();
+  if (kept_.disk() == nullptr) return;
+  const auto& disk = kept_.disk()->faults();
+  faults["store disk: EIO at a write"] += disk.write_eio;
+  faults["store disk: ENOSPC at a write"] += disk.write_full;
+  faults["store disk: EIO at a sync"] += disk.sync;
+  faults["store disk: loss of power"] += disk.crashes;
+  faults["store disk: unsynced write lost"] += disk.lost_writes;
+  faults["store disk: unsynced write torn"] += disk.torn_writes;
+  faults["store: batches"] += kept_.stats().batches;
+  faults["store: changes in batches"] += kept_.stats().works;
+  faults["store: failed batches"] += kept_.stats().failed_batches;
 }
 
 }  // namespace

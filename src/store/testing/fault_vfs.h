@@ -47,6 +47,7 @@ class FaultVfs {
   };
   // Puts a fault on the point number `point`, counted from 1 over the life of this.
   void set_fault(std::uint64_t point, At what);
+  void clear_faults() { fault_at_.clear(); }
   [[nodiscard]] std::uint64_t points() const { return points_; }
   [[nodiscard]] bool off() const { return off_; }
   // From here on all fails: the machine stands still.
