@@ -305,6 +305,38 @@ TEST(Sessions, one_line_runs_one_turn_at_a_time) {
   }
 }
 
+TEST(Sessions, the_line_is_free_again_whatever_became_of_a_turn) {
+  GatewayOnSim gateway;
+  gateway.script({R"({"status":500,"body":{"error":{"message":"no"}}})",
+                  R"({"text":"a b c","delay_ms":60000})", R"({"text":"fine"})",
+                  R"({"text":"more"})"});
+  gateway.run([&](HttpCaller& c) -> Task<void> {
+    const std::string id = co_await make_session(c, R"({"mode":"strict"})");
+    const std::string before = gateway.store.dump();
+    const auto question = ask(message("user", "q"));
+    const auto failed = co_await c.post(chat_of(id), question);
+    EXPECT_EQ(failed.status, 500);
+    const auto wrong = ask(message("user", "q"), message("assistant", "a"));
+    const auto refused = co_await c.post(chat_of(id), wrong);
+    EXPECT_EQ(refused.status, 400) << refused.body;
+    base::CancelSignal hang_up;
+    base::Timer timer;
+    timer.arm(gateway.world.executor.timers(), gateway.in(std::chrono::seconds(1)),
+              [&] { hang_up.fire("the test hangs up"); });
+    HttpCaller leaver(gateway.world.runtime, gateway.port);
+    leaver.hang_up = &hang_up;
+    (void)co_await leaver.post(chat_of(id), question);
+    co_await leaver.stop();
+    co_await base::sleep_for(gateway.world.executor, std::chrono::seconds(1));
+    EXPECT_EQ(gateway.store.dump(), before);
+    const auto good = co_await c.post(chat_of(id), question);
+    EXPECT_EQ(good.status, 200) << good.body;
+    const auto next = ask(message("user", "q"), message("assistant", "fine"), message("user", "r"));
+    const auto more = co_await c.post(chat_of(id), next);
+    EXPECT_EQ(more.status, 200) << more.body;
+  });
+}
+
 TEST(Sessions, several_choices_are_siblings_with_their_index) {
   for (const bool streaming : {false, true}) {
     GatewayOnSim gateway;

@@ -28,7 +28,7 @@ REFUSED = {
     "arguments that are no string": (with_messages(*HELLO, {"role": "assistant", "content": None, "tool_calls": [
         {**CALL, "function": {"name": "f", "arguments": {}}}]}, {"role": "tool", "tool_call_id": "call_1", "content": "x"}),
         "messages[1].tool_calls[0].function.arguments"),
-    "n 2": ({"n": 2}, "n"), "n a string": ({"n": "1"}, "n"),
+    "n 129": ({"n": 129}, "n"), "n a string": ({"n": "1"}, "n"),
     "temperature a string": ({"temperature": "hot"}, "temperature"), "temperature below 0": ({"temperature": -1}, "temperature"),
     "top_p above 1": ({"top_p": 1.5}, "top_p"),
     "max_tokens 0": ({"max_tokens": 0}, "max_tokens"), "max_tokens a fraction": ({"max_tokens": 1.5}, "max_tokens"),

@@ -74,7 +74,8 @@ Task<void> Agent::look_at(std::string session) {
 Task<void> Agent::hold_conversation() {
   Conversation conversation;
   if (random_.chance(700) && !co_await create_session(conversation.session)) co_return;
-  if (conversation.session.empty() && random_.chance(300))
+  // Under the name of one that was forgotten another session would be made.
+  if (conversation.session.empty() && !stage_.forgets && random_.chance(300))
     conversation.door = "door-" + std::to_string(number_) + "." + std::to_string(conversations_);
   open(conversation, random_,
        "agent " + std::to_string(number_) + "." + std::to_string(++conversations_));

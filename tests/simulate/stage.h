@@ -16,6 +16,7 @@ struct Stage {
   std::uint64_t turns_left = 0;
   std::int64_t next_seed = 1;
   bool closing = false;  // the gateway is being shut down
+  bool forgets = false;  // the store drops old conversations that no one created
 
   [[nodiscard]] bool more() const { return turns_left > 0 && !closing; }
 };

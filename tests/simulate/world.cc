@@ -140,6 +140,7 @@ World::World(const SharedModel& model, std::uint64_t seed, std::uint64_t turns,
       checks_({model, executor_.clock(), seen_store(), engines_, ledger_, findings, profile_.driven,
                seed, profile_.calm, profile_.forgets(), kept_.disk()}),
       stage_{agent_runtime_, kGatewayPort, ledger_, checks_, findings, turns} {
+  stage_.forgets = profile_.forgets();
   executor_.set_max_jobs(base::sim::SimExecutor::kMaxJobs + turns * kMaxJobsPerTurn);
   if (profile_.records) {
     recorder_ = std::make_unique<gateway::Recorder>(files_, worker_, kRecords, "toy");
