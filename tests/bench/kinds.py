@@ -85,7 +85,7 @@ class Pair:
         self.records = tempfile.TemporaryDirectory(prefix="bench-records-")
         self.gateway = Server([tool, "serve", "--port", "0", "--engine", self.engine.url, "--engine-kind", kind, "--engine-mode", mode,
                                "--tokenizer", str(TOY), "--chat-template", str(TOY / "chatml.jinja"), "--threads", "1",
-                               "--record-dir", self.records.name])
+                               "--store", "memory", "--record-dir", self.records.name])
 
     def stop(self) -> None:
         self.gateway.stop()
