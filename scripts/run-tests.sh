@@ -31,6 +31,7 @@ steps=(
   "api       slow        check_api"
   "e2e       slow        $python -m pytest -q tests/e2e"
   "simulate  slow        $build/tests/simulate --seeds 20 --turns 5000 --quiet"
+  "disk      slow        $build/tests/simulate --store sqlite --seeds 40 --turns 20000 --quiet"
   "broken    slow        check_broken"
   "tidy      lint        check_tidy"
 )
@@ -53,8 +54,10 @@ for name in sys.argv[1:]: compile(pathlib.Path(name).read_bytes(), name, "exec")
 # The simulation finds each of its deliberate bugs, by the invariant it breaks.
 check_broken() {
   local broken found
-  for broken in commit-after-answer:I9 lost-version:I8 wrong-logprob:I4 stale-parent:I4 no-abort:abort; do
-    found=$("$build/tests/simulate" --seeds 20 --turns 5000 --break "${broken%%:*}") && echo "$broken was not found" && return 1
+  for broken in commit-after-answer:I9 lost-version:I8 wrong-logprob:I4 stale-parent:I4 no-abort:abort \
+    "dropped-sync --store sqlite:I9" "commit-after-answer --store sqlite:I9"; do
+    # shellcheck disable=SC2086  # the words are options
+    found=$("$build/tests/simulate" --seeds 20 --turns 5000 --break ${broken%%:*}) && echo "$broken was not found" && return 1
     printf '%s: %s\n' "${broken%%:*}" "$(head -1 <<<"$found")"
     [[ $found == *": ${broken#*:} does not hold"* ]] || { echo "expected: ${broken#*:} does not hold" && return 1; }
   done

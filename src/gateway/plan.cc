@@ -158,7 +158,7 @@ Task<Status> Planner::attach_in_tree(const TurnRequest& request, Plan& plan) {
   plan.attach.ambiguous = placed.ambiguous;
   const trajectory::TurnPtr last = latest->empty() ? nullptr : latest->front();
   if (!plan.parent) co_return co_await explain_root(request, last, plan);
-  if (!request.session_id.empty() && last && last != plan.parent)
+  if (!request.session_id.empty() && last && last->id != plan.parent->id)
     plan.attach.difference = trajectory::first_difference(last, messages);
   co_return Status();
 }

@@ -143,10 +143,10 @@ bool Checks::mode_refuses(const Asked& asked, const Outcome& outcome, const Look
         "the status of a " + session.mode + " session", std::to_string(outcome.status));
   check(!session.turns.empty(), "mode", "a first turn is taken", outcome.error);
   const auto& believed = setup_.ledger.requests[asked.parent].turn;
-  if (before.changes != setup_.ledger.changes || believed == nullptr) return true;
+  if (!still(before) || believed == nullptr) return true;
   // The agent goes on behind the tip as it is: nothing to refuse, unless an answer like it was
   // taken for it.
-  check(believed != session.turns.back() || diverged(*believed), "mode",
+  check(believed->id != session.turns.back()->id || diverged(*believed), "mode",
         asked.request_id + " taken, which goes on behind the tip", outcome.error);
   return true;
 }

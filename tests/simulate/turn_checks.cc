@@ -272,6 +272,12 @@ bool Checks::diverged(const Turn& turn) const {
   return false;
 }
 
+namespace {
+std::uint64_t id_of(const TurnPtr& turn) {
+  return turn ? turn->id : 0;
+}
+}  // namespace
+
 bool Checks::check_line(const Turn& turn) {
   const auto& session = setup_.ledger.sessions[turn.session_id];
   if (session.mode == "tree") return false;
@@ -281,8 +287,9 @@ bool Checks::check_line(const Turn& turn) {
     return true;
   }
   const auto& tip = session.turns[turn.seq - 2];
-  const bool behind = turn.parent == tip;
-  const bool in_place = session.mode == "linear" && turn.parent == tip->parent;
+  // By their ids: a turn that was read from disk again is another object.
+  const bool behind = id_of(turn.parent) == tip->id;
+  const bool in_place = session.mode == "linear" && id_of(turn.parent) == id_of(tip->parent);
   check(behind || in_place, "mode", which + " behind the tip, or in place of it", place_of(turn));
   ++setup_.ledger.counts[behind ? "attached: behind the tip" : "attached: in place of the tip"];
   return true;
