@@ -27,7 +27,9 @@ LISTS = {
 }
 # Without a rule that could be taken out: the bytes that would be read are not there; or two rules refuse it, and either is enough.
 WITHOUT_RULE = {"closed"}
-HELD_TWICE = {"dynamo/generate": {"abort", "null_finish"}}
+HELD_TWICE = {"dynamo/generate": {"abort", "null_finish"}, "sglang/generate": {"short_logprobs"},
+              # The error object names its status too.
+              "vllm/derender": {"http_400", "http_404", "http_413", "http_500", "http_503"}}
 
 
 def rows(place: str) -> dict[str, str]:
