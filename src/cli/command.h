@@ -56,5 +56,6 @@ Run add_export(CLI::App& program);
 Run add_audit(CLI::App& program);
 Run add_demo(CLI::App& program);
 Run add_doctor(CLI::App& program);
+Run add_store(CLI::App& program);
 
 }  // namespace verbatim::cli

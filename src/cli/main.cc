@@ -35,9 +35,9 @@ int main(int argc, char** argv) {
   program.set_version_flag("--version", "verbatim " VERBATIM_VERSION);
   program.footer("Each command explains itself: verbatim COMMAND --help");
 
-  constexpr std::array<AddCommand, 10> kCommands{add_serve,  add_doctor, add_sim,   add_encode,
+  constexpr std::array<AddCommand, 11> kCommands{add_serve,  add_doctor, add_sim,   add_encode,
                                                  add_decode, add_render, add_parse, add_export,
-                                                 add_audit,  add_demo};
+                                                 add_audit,  add_demo,   add_store};
   std::vector<std::pair<CLI::App*, Run>> commands;
   for (const auto add : kCommands) {
     Run run = add(program);

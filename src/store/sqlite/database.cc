@@ -27,6 +27,14 @@ Status older(const std::string& path, int version) {
 
 }  // namespace
 
+Result<std::unique_ptr<base::FileLock>> lock_store(base::Files& files, const std::string& path) {
+  auto lock = files.lock(path + ".lock");
+  if (lock || lock.error().kind != ErrorKind::kConflict) return lock;
+  return base::error(ErrorKind::kConflict, "the store at " + path +
+                                               " is in use by another process; stop that, or name "
+                                               "another file");
+}
+
 Result<std::unique_ptr<Database>> Database::open(base::Files& files, base::Random& random,
                                                  DatabaseWorkers workers, DatabaseOptions options,
                                                  Open how) {
@@ -34,11 +42,7 @@ Result<std::unique_ptr<Database>> Database::open(base::Files& files, base::Rando
   if (how == Open::kMigrate && !files.exists(path))
     return base::error(ErrorKind::kNotFound, "there is no store at " + path);
   std::unique_ptr<Database> database(new Database(std::move(workers), std::move(options)));
-  auto lock = files.lock(path + ".lock");
-  if (!lock && lock.error().kind == ErrorKind::kConflict)
-    return base::error(ErrorKind::kConflict, "the store at " + path +
-                                                 " is in use by another process; stop that, or "
-                                                 "name another file");
+  auto lock = lock_store(files, path);
   if (!lock) return std::move(lock).error();
   database->lock_ = std::move(*lock);
   if (auto status = database->open_writer(random, how); !status.ok())

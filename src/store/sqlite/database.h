@@ -25,6 +25,10 @@ struct DatabaseOptions {
   bool synchronous = true;
 };
 
+// The lock of the store at `path`. kConflict says who to stop.
+base::Result<std::unique_ptr<base::FileLock>> lock_store(base::Files& files,
+                                                         const std::string& path);
+
 // The threads of a store: one for changes, one for what has to be read from disk, one that copies
 // the log back.
 struct DatabaseWorkers {

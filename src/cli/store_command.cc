@@ -1,0 +1,86 @@
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/store_options.h"
+#include "store/sqlite/schema.h"
+#include "store/sqlite/tools.h"
+
+namespace verbatim::cli {
+namespace {
+
+using store::sqlite::ToolTarget;
+
+base::Result<ToolTarget> target_of(base::Files& files, const StoreOptions& options) {
+  auto path = store_path(options);
+  if (!path) return std::move(path).error();
+  if (path->empty())
+    return base::invalid("--store",
+                         "a store in memory has no file; expected sqlite or sqlite:FILE");
+  return ToolTarget{files, std::move(*path), ""};
+}
+
+Exit check(const ToolTarget& target) {
+  const auto report = store::sqlite::check_file(
+      target, [](std::uint64_t sessions) { say(std::to_string(sessions) + " sessions"); });
+  if (!report) return fail(report.error());
+  for (const auto& problem : report->problems) print_line(problem);
+  print_line(target.path + ": " + std::to_string(report->sessions) + " sessions, " +
+             std::to_string(report->turns) + " turns, " + std::to_string(report->tokens) +
+             " tokens, " + std::to_string(report->problems.size()) + " problems");
+  return report->problems.empty() ? Exit::kOk : Exit::kFailed;
+}
+
+Exit migrate(const ToolTarget& target) {
+  StoreOptions options;
+  options.store = "sqlite:" + target.path;
+  auto home = StoreHome::open(target.files, options, StoreHome::Open::kMigrate);
+  if (!home) return fail(home.error());
+  print_line(target.path + ": schema version " + std::to_string(store::sqlite::kSchemaVersion) +
+             ", was " + std::to_string((*home)->database()->schema_found()));
+  return Exit::kOk;
+}
+
+Exit compact(const ToolTarget& target) {
+  const auto compacted = store::sqlite::compact_file(target);
+  if (!compacted) return fail(compacted.error());
+  print_line(target.path + ": " + std::to_string(compacted->after) + " bytes, was " +
+             std::to_string(compacted->before));
+  return Exit::kOk;
+}
+
+struct Tool {
+  const char* name;
+  const char* description;
+  Exit (*run)(const ToolTarget& target);
+};
+constexpr Tool kTools[] = {
+    {"check", "reads all of a store and says what is wrong; exit 1 when something is", check},
+    {"migrate", "brings a store to the schema of this version; save a copy before", migrate},
+    {"compact", "gives back the room of deleted sessions", compact},
+};
+
+}  // namespace
+
+Run add_store(CLI::App& program) {
+  auto* command = program.add_subcommand("store", "looks after a store that nobody serves");
+  auto options = std::make_shared<StoreOptions>();
+  auto chosen = std::make_shared<const Tool*>(nullptr);
+  command->require_subcommand(1);
+  for (const auto& tool : kTools) {
+    auto* sub = command->add_subcommand(tool.name, tool.description);
+    options->add(*sub);
+    sub->callback([chosen, &tool] { *chosen = &tool; });
+  }
+  command->footer("Example: verbatim store check --store sqlite:conversations.db");
+  return [options, chosen] {
+    const auto files = base::system_files();
+    const auto target = target_of(*files, *options);
+    if (!target) return fail(target.error(), Exit::kUsage);
+    return (*chosen)->run(*target);
+  };
+}
+
+}  // namespace verbatim::cli
