@@ -115,6 +115,10 @@ class Play {
     return "";
   }
 
+  [[nodiscard]] bool there(std::uint64_t id) const {
+    return model_.outcome("", {id}, 0, SessionUse::kExisting) == Outcome::kConflict;
+  }
+
   void ask(Asked& asked) {
     const TurnPtr parent = some_parent();
     asked.session = parent ? parent->session_id : some_session();
@@ -126,7 +130,8 @@ class Play {
     for (auto left = random_.chance(100) ? 3 : 1; left > 0; --left) {
       auto turn = full_turn(random_, asked.session, parent);
       if (!parent) turn->root = root;
-      if (!known_.empty() && added.turns.empty() && random_.chance(20))
+      // Ids are random: one that is taken is that of a turn that is there.
+      if (!known_.empty() && added.turns.empty() && random_.chance(20) && there(known_.back()->id))
         turn->id = known_.back()->id;
       // A history has one root.
       if (!known_.empty() && random_.chance(100)) {

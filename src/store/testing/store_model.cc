@@ -77,7 +77,7 @@ std::string StoreModel::compare_session(StoreStage& stage, const Session& sessio
   if (!info) return "it is not there";
   std::uint64_t tokens = 0, bytes = 0;
   for (const auto& kept : session.turns) {
-    tokens += kept.turn->prompt.size() + kept.turn->completion.size();
+    tokens += trajectory::added_tokens(*kept.turn);
     bytes += footprint(*kept.turn);
   }
   const auto used = session.turns.empty() ? session.spec.created_ms
