@@ -19,8 +19,7 @@ Task<Result<Plan>> Planner::plan_messages(const TurnRequest& request) {
     co_return std::move(status).error();
   plan.root = plan.parent ? plan.parent->root : std::move(root);
   plan.attach.kind = plan.parent ? Attach::Kind::kChild : Attach::Kind::kRoot;
-  if (plan.parent) plan.attach.reason = "history";
-  if (plan.attach.reason.empty()) plan.attach.reason = "first";
+  if (plan.attach.reason.empty()) plan.attach.reason = plan.parent ? "history" : "first";
   plan.max_new_tokens = request.sampling.max_tokens.value_or(0);
   settle_place(request, plan);
   co_return plan;

@@ -204,6 +204,17 @@ Status read_field(std::string_view name, const Value& value, const Model& model,
   return read_option(name, value, request.options);
 }
 
+// What only a server that makes prompts can do.
+Status check_path(const SessionOptions& options, const Model& model) {
+  constexpr std::string_view kNoIds =
+      "this server's engine is driven by messages: no prompt is made and no token counted here";
+  if (!model.by_messages()) return {};
+  if (options.rules.retention != Retention::kKeep)
+    return protocol::unsupported("retention", kNoIds);
+  if (options.limits.tokens) return protocol::unsupported("limits.tokens", kNoIds);
+  return {};
+}
+
 void write_limit(json::Writer& w, std::string_view name,
                  const std::optional<std::uint64_t>& limit) {
   if (limit) w.field(name, *limit);
@@ -248,6 +259,8 @@ Result<SessionRequest> read_session_request(const std::string& body, const Model
     if (auto status = read_field(name, member.value, model, request); !status.ok())
       return std::move(status).error();
   }
+  if (auto status = check_path(request.options, model); !status.ok())
+    return std::move(status).error();
   return request;
 }
 

@@ -110,6 +110,19 @@ TEST(SessionOptions, the_sessions_values_take_the_place_of_the_clients) {
   EXPECT_EQ(plain.value(), R"({"messages":[],"x":1})");
 }
 
+TEST(SessionOptions, a_server_without_prompts_refuses_what_needs_them) {
+  Model messages;
+  messages.name = "toy";
+  ASSERT_TRUE(messages.by_messages());
+  for (const char* body : {R"({"encoding_policy":"injection_safe"})", R"({"retention":"template"})",
+                           R"({"limits":{"tokens":5}})"}) {
+    const auto refused = read_session_request(body, messages);
+    ASSERT_FALSE(refused.ok()) << body;
+    EXPECT_EQ(refused.error().kind, base::ErrorKind::kUnsupported);
+  }
+  EXPECT_TRUE(read_session_request(R"({"mode":"linear","limits":{"turns":5}})", messages).ok());
+}
+
 TEST(SessionOptions, text_that_is_none_of_ours_is_an_error) {
   for (const char* text : {"{", "[]", R"({"mode":"graph"})", R"({"metadata":{}})"})
     EXPECT_FALSE(options_from_text(text).ok()) << text;
