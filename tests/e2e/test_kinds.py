@@ -3,13 +3,12 @@ import http.server
 import json
 import subprocess
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
-import httpx
 import pytest
 
 from agent import QUESTIONS, Agent
-from programs import BINARY, MODEL, Simulator, until
+from hang_ups import check_hang_ups
+from programs import BINARY, MODEL, Simulator
 from records import check_record, single
 
 WAYS = [("sglang", "generate"), ("sglang", "chat"), ("vllm", "generate"), ("vllm", "completions"), ("vllm", "derender"), ("dynamo", "chat"),
@@ -90,33 +89,8 @@ def test_the_same_conversation_is_the_same_over_every_way(make_stack, reference,
 
 @pytest.mark.parametrize("kind,mode", WAYS)
 def test_clients_that_hang_up_abort_the_engine_and_leave_no_record(make_stack, kind, mode):
-    """Where the answer comes whole nothing has come when the client goes; elsewhere it has read the first event."""
     stack = make_stack("--token-delay-ms", 20, "--behaviour", "fixed-text", "--text", "word " * 400, kind=kind, mode=mode)
-    before = stack.sim.stats()
-    session = stack.gateway.session()
-    count = 1000
-
-    def hang_up(_):
-        body = {"model": "qwen3", "messages": [{"role": "user", "content": "talk"}], "stream": True}
-        with httpx.Client(timeout=60) as client:
-            if (kind, mode) in ANSWERED_WHOLE:
-                with pytest.raises(httpx.ReadTimeout):
-                    client.post(f"{stack.gateway.url}/sessions/{session}/v1/chat/completions", json=body, timeout=2.0)
-                return
-            with client.stream("POST", f"{stack.gateway.url}/sessions/{session}/v1/chat/completions", json=body) as answer:
-                assert answer.status_code == 200
-                next(answer.iter_bytes())
-
-    with ThreadPoolExecutor(100) as clients:
-        list(clients.map(hang_up, range(count)))
-
-    def aborted() -> int:
-        stats = stack.sim.stats()
-        return sum(stats[name] - before[name] for name in ("aborted_by_close", "aborted_by_id"))
-
-    until(lambda: stack.sim.stats()["running"] == 0 and aborted() >= count, "nothing runs at the engine")
-    assert aborted() == count
-    assert stack.gateway.record(session) == []
+    check_hang_ups(stack, "qwen3", whole=(kind, mode) in ANSWERED_WHOLE)
 
 
 def serve(url: str, *options) -> subprocess.CompletedProcess:

@@ -2,15 +2,14 @@
 import itertools
 import json
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 
-import httpx
 import openai
 import pytest
 
 from agent import QUESTIONS, Agent
+from hang_ups import check_hang_ups
 from messages import WAYS, MessageGateway, MessageStack
-from programs import BINARY, MODEL, Simulator, until
+from programs import BINARY, MODEL, Simulator
 from raw_http import sse
 
 numbers = itertools.count()
@@ -89,21 +88,7 @@ def test_the_same_conversation_is_the_same_over_every_way(make_stack, reference,
 @pytest.mark.parametrize("kind,mode", WAYS[:4])
 def test_clients_that_hang_up_abort_the_engine_and_leave_no_record(make_stack, kind, mode):
     stack = make_stack("--token-delay-ms", 20, "--behaviour", "fixed-text", "--text", "word " * 400, kind=kind, mode=mode)
-    session = stack.gateway.session()
-    count = 1000
-
-    def hang_up(_):
-        body = {"model": MODEL_NAME, "messages": [{"role": "user", "content": "talk"}], "stream": True}
-        with httpx.Client(timeout=60) as client:
-            with client.stream("POST", f"{stack.gateway.url}/sessions/{session}/v1/chat/completions", json=body) as answer:
-                assert answer.status_code == 200
-                next(answer.iter_bytes())
-
-    with ThreadPoolExecutor(100) as clients:
-        list(clients.map(hang_up, range(count)))
-    until(lambda: stack.sim.stats()["running"] == 0 and stack.sim.stats()["aborted_by_close"] >= count, "nothing runs at the engine")
-    assert stack.sim.stats()["aborted_by_close"] == count
-    assert stack.gateway.record(session) == []
+    check_hang_ups(stack, MODEL_NAME)
 
 
 FAULTS = {"http_400": 400, "http_429": 429, "http_500": 500, "http_503": 503, "closed": 502, "html_body": 502, "error_body": None, "null_finish": 502,
