@@ -2,6 +2,7 @@
 
 #include <coroutine>
 #include <cstddef>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -21,22 +22,30 @@ class Gather {
     waiter_ = waiter;
     return --left_ != 0;
   }
-  void await_resume() const noexcept {}
+  void await_resume() const {
+    if (thrown_) std::rethrow_exception(thrown_);
+  }
 
  private:
   Task<void> count(Task<void> task) {
-    co_await std::move(task);
+    try {
+      co_await std::move(task);
+    } catch (...) {
+      if (!thrown_) thrown_ = std::current_exception();
+    }
     if (--left_ == 0) waiter_.resume();
   }
 
   std::vector<Task<void>> tasks_;
   std::size_t left_ = 0;
+  std::exception_ptr thrown_;  // the first
   std::coroutine_handle<> waiter_;
 };
 }  // namespace detail
 
 // co_await gather(tasks): runs all of them on the calling executor, in turns, and goes on when the
-// last one has ended. They start in order, each running until it waits for something.
+// last one has ended. They start in order, each running until it waits for something. What the
+// first of them throws comes out of the co_await, behind the end of all.
 inline detail::Gather gather(std::vector<Task<void>> tasks) {
   return detail::Gather(std::move(tasks));
 }

@@ -1,5 +1,6 @@
 #include "base/gather.h"
 
+#include <stdexcept>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -41,6 +42,29 @@ TEST(Gather, tasks_that_never_wait_are_over_at_once) {
 
 TEST(Gather, nothing_takes_no_time) {
   EXPECT_EQ(run({}), ".");
+}
+
+Task<void> throw_after(Executor& executor, int ms) {
+  co_await sleep_for(executor, std::chrono::milliseconds(ms));
+  throw std::runtime_error("after " + std::to_string(ms));
+}
+
+TEST(Gather, what_is_thrown_comes_out_when_all_have_ended) {
+  sim::SimWorld world(1);
+  std::string log;
+  const bool ended = world.run([](Executor& executor, std::string& said) -> Task<void> {
+    std::vector<Task<void>> all;
+    all.push_back(throw_after(executor, 10));
+    all.push_back(say(executor, said, 'a', 30));
+    all.push_back(throw_after(executor, 20));
+    try {
+      co_await gather(std::move(all));
+    } catch (const std::runtime_error& error) {
+      said += error.what();
+    }
+  }(world.executor, log));
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(log, "aAafter 10");
 }
 
 }  // namespace

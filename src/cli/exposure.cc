@@ -41,8 +41,9 @@ Status check_exposure(const Exposure& exposure) {
 }
 
 Status check_session_header(const std::string& name) {
-  static constexpr std::array<std::string_view, 6> kTaken{
-      "authorization", "x-api-key", "content-type", "content-length", "host", "x-request-id"};
+  static constexpr std::array<std::string_view, 8> kTaken{
+      "authorization", "x-api-key",    "content-type",    "content-length",
+      "host",          "x-request-id", "idempotency-key", "x-stainless-retry-count"};
   if (name.empty()) return {};
   const bool taken = std::any_of(kTaken.begin(), kTaken.end(), [&](std::string_view each) {
     return net::equals_ignoring_case(each, name);

@@ -26,6 +26,7 @@ namespace {
 bool has_openai_shape(const std::string& body) {
   auto doc = json::Document::parse(body);
   if (!doc || !doc->root().is_object()) return false;
+  if (doc->root().get("type")) return false;  // Anthropic's, which holds an object `error` too
   const auto error = doc->root().get("error");
   return error && error->is_object() && error->get("message") && error->get("message")->is_string();
 }
@@ -179,8 +180,8 @@ Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& respon
     auto claimed = replays_.claim(**key, own, runtime_.clock().now());
     if (!claimed) co_return co_await send_error(responder, claimed.error());
     log = std::move(*claimed);
-    if (log != own) co_return co_await follow(asked, **key, log, responder, gone);
-    grace->is_read = [log] { return log->readers() != 0; };
+    if (log != own) co_return co_await repeat(asked, **key, log, responder, gone);
+    grace->is_read = [this, log, &key] { return !replays_.give_up(**key, log); };
   }
   const bool exists = session->has_value();
   const auto entered = exists ? enter(**session, http, asked) : apply({}, http, asked);
@@ -188,6 +189,8 @@ Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& respon
     if (log) finish(**key, log, entered.error());
     co_return co_await send_error(responder, entered.error());
   }
+  // A line is free at once for what its agent asks next: a turn that nobody reads would hold it.
+  if (log && asked.turn.rules.mode != SessionMode::kTree && !(*key)->by_key) grace->time = {};
   fill_in(http, asked.request, asked.patched, asked.turn);
   asked.turn.completion_id = head.id;
   if (log) {
@@ -288,6 +291,23 @@ void ChatEndpoint::finish(const RetryKey& key, const std::shared_ptr<TurnLog>& l
   const auto now = runtime_.clock().now();
   if (failed) replays_.ended(key, log, Replays::Delivery::kFailed, now);
   if (!failed && log->readers() == 0) replays_.ended(key, log, Replays::Delivery::kNot, now);
+}
+
+// What was deleted is not given again.
+Task<void> ChatEndpoint::repeat(Asked& asked, const RetryKey& key, std::shared_ptr<TurnLog> log,
+                                net::Responder& responder, base::CancelSignal& gone) {
+  const std::string id = log->session();
+  if (!id.empty()) {
+    const auto session = co_await store_.session(id);
+    if (!session || !session->has_value()) {
+      const auto refused = session ? no_session(id) : session.error();
+      {
+        const TurnLog::Reader reader(log, runtime_.executor);
+      }
+      co_return co_await send_error(responder, refused);
+    }
+  }
+  co_await follow(asked, key, std::move(log), responder, gone);
 }
 
 Task<void> ChatEndpoint::follow(Asked& asked, const RetryKey& key, std::shared_ptr<TurnLog> log,

@@ -64,6 +64,8 @@ class ChatEndpoint {
   base::Task<void> run_for_all(Asked& asked, const RetryKey& key, std::shared_ptr<TurnLog> log,
                                base::CancelSignal& cancel);
   void finish(const RetryKey& key, const std::shared_ptr<TurnLog>& log, base::Result<Turns> turns);
+  base::Task<void> repeat(Asked& asked, const RetryKey& key, std::shared_ptr<TurnLog> log,
+                          net::Responder& responder, base::CancelSignal& gone);
   base::Task<void> follow(Asked& asked, const RetryKey& key, std::shared_ptr<TurnLog> log,
                           net::Responder& responder, base::CancelSignal& gone);
   // Answers with what comes from `source`.

@@ -2,9 +2,9 @@
 
 namespace verbatim::gateway {
 
-Grace::Grace(base::Executor& executor, base::Duration time, base::CancelSignal& turns)
-    : executor_(executor),
-      time_(time),
+Grace::Grace(base::Executor& executor, base::Duration grace, base::CancelSignal& turns)
+    : time(grace),
+      executor_(executor),
       turns_(turns),
       shared_(std::make_shared<Shared>(Shared{executor, this})) {}
 
@@ -21,7 +21,7 @@ std::function<void()> Grace::on_abandoned() const {
 }
 
 void Grace::begin() {
-  timer_.arm(executor_.timers(), executor_.clock().now() + time_, [this] {
+  timer_.arm(executor_.timers(), executor_.clock().now() + time, [this] {
     if (!is_read || !is_read()) turns_.fire("the client hung up and did not ask again");
   });
 }

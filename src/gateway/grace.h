@@ -14,13 +14,14 @@ namespace verbatim::gateway {
 // also when it is gone.
 class Grace {
  public:
-  Grace(base::Executor& executor, base::Duration time, base::CancelSignal& turns);
+  Grace(base::Executor& executor, base::Duration grace, base::CancelSignal& turns);
   Grace(const Grace&) = delete;
   Grace& operator=(const Grace&) = delete;
   ~Grace();
 
   // Tells that the last reader has left.
   [[nodiscard]] std::function<void()> on_abandoned() const;
+  base::Duration time;
   // At the end of the time this is asked: does somebody read again?
   std::function<bool()> is_read;
 
@@ -32,7 +33,6 @@ class Grace {
   void begin();
 
   base::Executor& executor_;
-  const base::Duration time_;
   base::CancelSignal& turns_;
   base::Timer timer_;
   std::shared_ptr<Shared> shared_;

@@ -53,14 +53,18 @@ Result<std::shared_ptr<TurnLog>> Replays::claim(const RetryKey& key, std::shared
                                                 MonoTime now) {
   std::lock_guard lock(mutex_);
   shrink(now);
-  const auto it = entries_.find(key.name);
-  if (it != entries_.end() && key.repeats) {
-    if (it->second.body == key.body) return it->second.log;
-    return base::error(base::ErrorKind::kConflict,
-                       "this Idempotency-Key came with another body before: use a new key for a "
-                       "new request, and the same body for a repeat");
+  auto [it, end] = entries_.equal_range(key.name);
+  if (key.by_key && it != end) {
+    if (it->second.body != key.body)
+      return base::error(base::ErrorKind::kConflict,
+                         "this Idempotency-Key came with another body before: use a new key for a "
+                         "new request, and the same body for a repeat");
+    it->second.log->expect_reader();
+    return it->second.log;
   }
-  if (it != entries_.end()) erase(it);
+  for (; key.repeats && it != end; ++it) {
+    if (it->second.log->take_abandoned()) return it->second.log;
+  }
   Entry entry;
   entry.log = own;
   entry.body = key.body;
@@ -68,11 +72,24 @@ Result<std::shared_ptr<TurnLog>> Replays::claim(const RetryKey& key, std::shared
   return own;
 }
 
+bool Replays::give_up(const RetryKey& key, const std::shared_ptr<TurnLog>& log) {
+  std::lock_guard lock(mutex_);
+  if (!log->take_abandoned()) return false;
+  if (const auto it = find(key, log); it != entries_.end()) erase(it);
+  return true;
+}
+
+Replays::Entries::iterator Replays::find(const RetryKey& key, const std::shared_ptr<TurnLog>& log) {
+  auto [it, end] = entries_.equal_range(key.name);
+  while (it != end && it->second.log != log) ++it;
+  return it == end ? entries_.end() : it;
+}
+
 void Replays::ended(const RetryKey& key, const std::shared_ptr<TurnLog>& log, Delivery delivery,
                     MonoTime now) {
   std::lock_guard lock(mutex_);
-  const auto it = entries_.find(key.name);
-  if (it == entries_.end() || it->second.log != log) return;  // another one took its place
+  const auto it = find(key, log);
+  if (it == entries_.end()) return;  // given up, or dropped
   const bool keeps = delivery == Delivery::kNot || (delivery == Delivery::kWhole && key.by_key);
   if (!keeps) return erase(it);
   Entry& entry = it->second;
@@ -81,7 +98,7 @@ void Replays::ended(const RetryKey& key, const std::shared_ptr<TurnLog>& log, De
   entry.number = ++numbers_;
   entry.bytes = log->bytes();
   bytes_ += entry.bytes;
-  ended_.emplace(entry.number, key.name);
+  ended_.emplace(entry.number, it);
   shrink(now);
 }
 
@@ -95,7 +112,7 @@ void Replays::erase(Entries::iterator it) {
 
 void Replays::shrink(MonoTime now) {
   while (!ended_.empty()) {
-    const auto oldest = entries_.find(ended_.begin()->second);
+    const auto oldest = ended_.begin()->second;
     const bool over = bytes_ > limits_.bytes || entries_.size() > limits_.answers;
     if (!over && oldest->second.until > now) return;
     erase(oldest);

@@ -6,7 +6,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
 
 #include "base/result.h"
 #include "gateway/doors.h"
@@ -20,7 +19,7 @@ struct RetryKey {
   std::string name;  // of the answer it asks for: owner and door, with the client's key or the body
   std::string body;  // digest
   bool by_key = false;   // Idempotency-Key: an answer that arrived is given again, too
-  bool repeats = false;  // it may join another; else it is the first of its name
+  bool repeats = false;  // it may join another; else it is a new one of its name
 };
 
 // The key of a request; nothing where it has none. Error: an Idempotency-Key of the wrong form.
@@ -38,8 +37,11 @@ class Replays {
  public:
   explicit Replays(ReplayLimits limits = {}) : limits_(limits) {}
 
-  // The answer that a request repeats; where there is none, `own` is that of its key from now on,
-  // and comes back. kConflict when its Idempotency-Key came with another body.
+  // The answer that a request repeats; where there is none, `own` is one of its key from now on,
+  // and comes back. By its Idempotency-Key there is one, for all that come with it; by its body as
+  // many as were asked for, and a repeat takes one that no client reads: those of others that asked
+  // the same are theirs. The caller reads what it gets. kConflict when the key came with another
+  // body.
   base::Result<std::shared_ptr<TurnLog>> claim(const RetryKey& key, std::shared_ptr<TurnLog> own,
                                                base::MonoTime now);
   // `log` has ended. It stays for repeats, unless it failed, or its client has all of it and no
@@ -47,6 +49,9 @@ class Replays {
   enum class Delivery { kWhole, kNot, kFailed };
   void ended(const RetryKey& key, const std::shared_ptr<TurnLog>& log, Delivery delivery,
              base::MonoTime now);
+
+  // Forgets an answer that runs, so that none joins it any more. False: somebody reads it, or will.
+  [[nodiscard]] bool give_up(const RetryKey& key, const std::shared_ptr<TurnLog>& log);
 
   [[nodiscard]] std::size_t size() const;
 
@@ -58,14 +63,15 @@ class Replays {
     base::MonoTime until = base::kNever;  // kNever: it runs
     std::size_t bytes = 0;
   };
-  using Entries = std::unordered_map<std::string, Entry>;
+  using Entries = std::multimap<std::string, Entry>;
+  Entries::iterator find(const RetryKey& key, const std::shared_ptr<TurnLog>& log);
   void erase(Entries::iterator it);
   void shrink(base::MonoTime now);
 
   const ReplayLimits limits_;
   mutable std::mutex mutex_;
   Entries entries_;
-  std::map<std::uint64_t, std::string> ended_;  // in the order of their ends
+  std::map<std::uint64_t, Entries::iterator> ended_;  // in the order of their ends
   std::uint64_t numbers_ = 0;
   std::size_t bytes_ = 0;
 };

@@ -148,6 +148,41 @@ TEST(Replays, equal_bodies_alone_are_new_samples) {
   }
 }
 
+// A group of equal requests whose clients all gave up: each gets a turn of its own back.
+TEST(Replays, each_of_several_equal_requests_gets_its_own_turn_again) {
+  ChatServer server;
+  for (int i = 0; i < 2; ++i) server.scene.engine.scripts.push_back(slow());
+  std::vector<Request> requests(4);
+  for (auto& each : requests) {
+    each.body = kWhole;
+    each.count = "0";
+  }
+  for (const std::size_t first : {0U, 1U}) {
+    requests[first].until = milliseconds(500);
+    requests[first + 2].at = milliseconds(1500);
+    requests[first + 2].count = "1";
+  }
+  play(server, requests);
+  EXPECT_EQ(server.scene.engine.asked.size(), 2U);
+  EXPECT_EQ(turns(server), 2U);
+  EXPECT_EQ(text_of(requests[2].answer), "fine");
+  EXPECT_NE(requests[2].answer.text("id"), requests[3].answer.text("id")) << "not one for both";
+}
+
+// One whose client still waits is not another's, whoever repeats.
+TEST(Replays, a_repeat_does_not_take_what_another_client_reads) {
+  ChatServer server;
+  for (int i = 0; i < 2; ++i) server.scene.engine.scripts.push_back(slow());
+  std::vector<Request> requests(2);
+  for (auto& each : requests) each.body = kWhole;
+  requests[0].count = "0";
+  requests[1].count = "1";
+  requests[1].at = seconds(1);
+  play(server, requests);
+  EXPECT_EQ(turns(server), 2U);
+  EXPECT_NE(requests[0].answer.text("id"), requests[1].answer.text("id"));
+}
+
 TEST(Replays, nobody_asks_again_so_the_engine_is_told_to_stop_after_the_grace) {
   for (const bool keyed : {true, false}) {
     ChatServer server;

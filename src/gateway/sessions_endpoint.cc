@@ -53,7 +53,7 @@ Status read_parameter(std::string_view parameter, store::SessionQuery& query) {
     query.limit = limit;
     return {};
   }
-  if (name == "after") return read_number(value, "after", 0, UINT64_MAX, query.after);
+  if (name == "after") return read_number(value, "after", 0, INT64_MAX, query.after);
   if (name == "implicit") {
     if (value != "true" && value != "false")
       return invalid("implicit", "expected true or false, found \"" +

@@ -10,6 +10,9 @@ using base::Task;
 
 namespace {
 
+// Prompt id, sampled id with its logprob, the spans between them: about.
+constexpr std::size_t kPathPerId = 16;
+
 std::size_t size_of(const TurnLog::Item& item) {
   constexpr std::size_t kPerId = sizeof(base::TokenId) + sizeof(double);
   std::size_t size = sizeof item + item.events.size() * sizeof(message::Event);
@@ -36,6 +39,11 @@ void TurnLog::append(Item item) {
 
 void TurnLog::finish(Result<Turns> turns) {
   std::lock_guard lock(mutex_);
+  // Kept with them, whatever the store forgets: their whole paths.
+  if (turns) {
+    for (const auto& turn : *turns)
+      bytes_ += turn->row_size * kPathPerId + turn->path_letters.size();
+  }
   end_.emplace(std::move(turns));
   wake();
 }
@@ -60,6 +68,23 @@ std::size_t TurnLog::readers() const {
   return readers_.size();
 }
 
+std::string TurnLog::session() const {
+  std::lock_guard lock(mutex_);
+  return end_ && end_->ok() && !(*end_)->empty() ? (*end_)->front()->session_id : std::string();
+}
+
+void TurnLog::expect_reader() {
+  std::lock_guard lock(mutex_);
+  ++expected_;
+}
+
+bool TurnLog::take_abandoned() {
+  std::lock_guard lock(mutex_);
+  if (!readers_.empty() || expected_ != 0) return false;
+  expected_ = 1;
+  return true;
+}
+
 void TurnLog::wake() {
   for (auto* reader : readers_) {
     if (const auto waiter = std::exchange(reader->waiting_, {}))
@@ -71,6 +96,7 @@ TurnLog::Reader::Reader(std::shared_ptr<TurnLog> log, base::Executor& executor)
     : log_(std::move(log)), executor_(executor) {
   std::lock_guard lock(log_->mutex_);
   log_->readers_.push_back(this);
+  if (log_->expected_ != 0) --log_->expected_;
 }
 
 TurnLog::Reader::~Reader() {
@@ -78,7 +104,7 @@ TurnLog::Reader::~Reader() {
   {
     std::lock_guard lock(log_->mutex_);
     std::erase(log_->readers_, this);
-    abandoned = log_->readers_.empty() && !log_->end_;
+    abandoned = log_->readers_.empty() && log_->expected_ == 0 && !log_->end_;
   }
   if (abandoned) log_->abandoned_();
 }

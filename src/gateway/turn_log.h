@@ -39,6 +39,12 @@ class TurnLog {
   [[nodiscard]] bool succeeded() const;
   [[nodiscard]] std::size_t bytes() const;
   [[nodiscard]] std::size_t readers() const;
+  // The session of the turns; empty before they are there.
+  [[nodiscard]] std::string session() const;
+  // A reader is on its way. The one that asked first counts from the start.
+  void expect_reader();
+  // The same, where nobody reads and none is on its way. False: somebody has it.
+  [[nodiscard]] bool take_abandoned();
 
   // One who follows the turns, for as long as it lives. On one executor.
   class Reader {
@@ -68,6 +74,7 @@ class TurnLog {
   std::vector<ItemPtr> items_;
   std::optional<base::Result<Turns>> end_;
   std::vector<Reader*> readers_;
+  std::size_t expected_ = 1;  // readers on their way
   std::size_t bytes_ = 0;
 };
 

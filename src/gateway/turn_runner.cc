@@ -181,7 +181,8 @@ engine::TokenRequest TurnRunner::token_request(const Running& turn,
   asked.chat = turn.request.chat;
   asked.sampling = turn.request.sampling;
   // Equal seeds would make equal choices.
-  if (asked.sampling.seed) *asked.sampling.seed += turn.choice;
+  if (auto& seed = asked.sampling.seed)  // wraps round at the end
+    seed = static_cast<std::int64_t>(static_cast<std::uint64_t>(*seed) + turn.choice);
   asked.max_new_tokens = turn.plan.max_new_tokens;
   asked.stop_token_ids = turn.stop_ids;
   asked.routing_key = turn.plan.session_id;

@@ -80,6 +80,10 @@ void AsioLoop::on_terminate(std::function<void(int signal)> action) {
   impl_->on_signal = std::move(action);
   if (impl_->signals) return;
   impl_->signals.emplace(impl_->io, SIGINT, SIGTERM);
+  // A reader of stderr that is gone, and a file that may not grow, are errors of a write, and no
+  // reason to end with all connections.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   impl_->wait_for_signal();
 }
 

@@ -190,7 +190,7 @@ Status MessagesReader::read_usage(const Value& object) {
   const bool input = usage->get("input_tokens").has_value();
   if (!usage_) usage_.emplace();
   if (input) usage_->prompt_tokens = counts[0] + counts[2] + counts[3];
-  usage_->completion_tokens = counts[1];
+  if (usage->get("output_tokens")) usage_->completion_tokens = counts[1];
   if (usage->get("cache_read_input_tokens")) usage_->cached_tokens = counts[2];
   return {};
 }

@@ -125,6 +125,19 @@ def test_the_sdks_own_retry_gets_the_turn_it_lost(make_stack):
     until(lambda: len(nodes(stack.gateway, session)) == 1, "one turn is recorded")
 
 
+@pytest.mark.parametrize("mode", ["linear", "strict"])
+def test_a_line_is_free_for_another_question_when_a_client_of_the_sdk_hangs_up(make_stack, mode):
+    stack = make_stack("--token-delay-ms", 20, "--behaviour", "fixed-text", "--text", "word " * 200)
+    session = make(stack.gateway, mode=mode)["session_id"]
+    with client(f"{stack.gateway.url}/sessions/{session}/v1") as sdk:
+        stream = sdk.chat.completions.create(model="qwen3", messages=QUESTION, stream=True)
+        next(iter(stream))
+        stream.close()
+        until(lambda: stack.sim.stats()["running"] == 0, "the engine stopped", 1.5)
+        ask(sdk, [{"role": "user", "content": "Something else?"}])
+    assert [node["attach"] for node in nodes(stack.gateway, session)] == ["first"]
+
+
 def test_other_addresses_than_loopback_need_keys(tmp_path):
     serve = ["serve", "--engine", "http://127.0.0.1:9", "--engine-kind", "sglang", "--tokenizer", MODEL, "--port", "0"]
     code, said = run(*serve, "--host", "0.0.0.0")

@@ -10,7 +10,6 @@ namespace verbatim::store::sqlite {
 namespace {
 
 using base::ErrorKind;
-using testing::FaultVfs;
 using testing::full_turn;
 using testing::SqliteStage;
 

@@ -190,6 +190,8 @@ Task<Result<std::vector<TurnPtr>>> SqliteStore::turns(std::string session_id) {
 }
 
 Task<Result<TurnPtr>> SqliteStore::last_turn(std::string session_id) {
+  auto status = co_await ready(false);
+  if (!status.ok()) co_return std::move(status).error();
   if (auto known = database_.cache().last_turn(session_id)) co_return *known;
   Read read(database_, executor_,
             [&session_id](Reader& reader) { return reader.last_turn(session_id); });

@@ -9,9 +9,9 @@ namespace verbatim::store::sqlite {
 // A store on disk, as the tasks of one executor use it: they are resumed there. One per executor,
 // on a database that all share. A call that was acknowledged has been synced.
 //
-// Behind a write that failed, changes and look-ups for new turns (find, by_ids, newest) answer
-// kUnavailable until a write succeeds again, so that no engine works for a turn that could not be
-// kept; each of them has it tried. Sessions can be looked at meanwhile.
+// Behind a write that failed, changes and look-ups for new turns (find, by_ids, newest, last_turn)
+// answer kUnavailable until a write succeeds again, so that no engine works for a turn that could
+// not be kept; each of them has it tried. Sessions can be looked at meanwhile.
 class SqliteStore final : public Store {
  public:
   SqliteStore(Database& database, base::Executor& executor)

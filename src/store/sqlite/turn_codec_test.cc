@@ -11,7 +11,6 @@ namespace verbatim::store::sqlite {
 namespace {
 
 using testing::difference;
-using testing::full_root;
 using testing::full_turn;
 
 // What columns hold comes from elsewhere.

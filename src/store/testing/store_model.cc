@@ -172,8 +172,8 @@ std::string StoreModel::compare_look_ups(StoreStage& stage, base::Random& random
 
 std::string StoreModel::compare(StoreStage& stage, base::Random& random) const {
   for (const auto& [id, session] : sessions_) {
-    if (auto differs = compare_session(stage, session); !differs.empty())
-      return "session " + id + ": " + differs;
+    if (const auto differs = compare_session(stage, session); !differs.empty())
+      return "session " + id + ": " + std::string(differs);
     if (session.spec.secret_hash.empty()) continue;
     const auto found = stage.run(stage.store().session_of_secret(session.spec.secret_hash)).value();
     if (!found || found->spec->id != id) return "session " + id + ": by its secret";
