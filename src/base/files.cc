@@ -14,6 +14,11 @@
 namespace verbatim::base {
 namespace {
 
+// Permissions, before the umask takes some away.
+constexpr ::mode_t kOwnFile = 0600;
+constexpr ::mode_t kOwnDirectory = 0700;
+constexpr ::mode_t kDirectory = 0777;
+
 Error system_error(const std::string& what, const std::string& path, int code) {
   const auto kind = code == ENOENT ? ErrorKind::kNotFound : ErrorKind::kUnavailable;
   return error(kind, what + " " + path + ": " + std::strerror(code));
@@ -52,6 +57,29 @@ Status sync_directory_of(const std::string& path) {
   Fd dir(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (dir.fd < 0 || ::fsync(dir.fd) != 0)
     return system_error("can't sync directory", parent.string(), errno);
+  return {};
+}
+
+Status make_directories_as(const std::string& path, ::mode_t mode) {
+  std::error_code code;
+  std::vector<std::filesystem::path> missing;
+  for (auto at = std::filesystem::path(path); !at.empty() && !std::filesystem::exists(at, code);
+       at = at.parent_path()) {
+    missing.push_back(at);
+  }
+  std::reverse(missing.begin(), missing.end());
+  for (const auto& each : missing) {
+    // Another process may make the same ones.
+    if (::mkdir(each.c_str(), mode) != 0 && errno != EEXIST)
+      return error(ErrorKind::kUnavailable,
+                   "can't create directory " + path + ": " + std::strerror(errno));
+  }
+  if (!std::filesystem::is_directory(path, code))
+    return error(ErrorKind::kUnavailable,
+                 "can't create directory " + path + ": " + std::strerror(ENOTDIR));
+  for (const auto& each : missing) {
+    if (auto status = sync_directory_of(each.string()); !status.ok()) return status;
+  }
   return {};
 }
 
@@ -139,7 +167,7 @@ class SystemFiles final : public Files {
 
   Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) override {
     const bool is_new = ::access(path.c_str(), F_OK) != 0;
-    Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kOwnFile));
     struct stat info{};
     if (file.fd < 0 || ::fstat(file.fd, &info) != 0) return system_error("can't open", path, errno);
     // A new file's own bytes may be on disk while its name is not.
@@ -151,7 +179,7 @@ class SystemFiles final : public Files {
   }
 
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override {
-    Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwnFile));
     if (file.fd < 0) return system_error("can't open", path, errno);
     if (::flock(file.fd, LOCK_EX | LOCK_NB) == 0)
       return std::unique_ptr<FileLock>(new SystemFileLock(std::move(file)));
@@ -178,20 +206,10 @@ class SystemFiles final : public Files {
   }
 
   Status make_directories(const std::string& path) override {
-    std::error_code code;
-    std::vector<std::filesystem::path> created;
-    for (auto at = std::filesystem::path(path); !at.empty() && !std::filesystem::exists(at, code);
-         at = at.parent_path()) {
-      created.push_back(at);
-    }
-    std::filesystem::create_directories(path, code);
-    if (code)
-      return error(ErrorKind::kUnavailable,
-                   "can't create directory " + path + ": " + code.message());
-    for (const auto& each : created) {
-      if (auto status = sync_directory_of(each.string()); !status.ok()) return status;
-    }
-    return {};
+    return make_directories_as(path, kDirectory);
+  }
+  Status make_private_directories(const std::string& path) override {
+    return make_directories_as(path, kOwnDirectory);
   }
 
   bool exists(const std::string& path) override { return ::access(path.c_str(), F_OK) == 0; }

@@ -47,14 +47,16 @@ class Files {
   virtual ~Files() = default;
   virtual Result<std::string> read(const std::string& path, std::uint64_t max_size) = 0;
   virtual Result<std::unique_ptr<MappedFile>> map(const std::string& path) = 0;
-  // Made when missing; its name then survives a crash of the machine too.
+  // Made when missing, for its owner alone; its name then survives a crash of the machine too.
   virtual Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) = 0;
-  // Made when missing, and never removed. kConflict when somebody holds it.
+  // Made when missing, for its owner alone, and never removed. kConflict when somebody holds it.
   virtual Result<std::unique_ptr<FileLock>> lock(const std::string& path) = 0;
   // Writes a new file beside `path`, syncs it, renames it over `path`, syncs the directory: readers
   // see the old file or the new one.
   virtual Status replace(const std::string& path, std::string_view bytes) = 0;
   virtual Status make_directories(const std::string& path) = 0;
+  // The same, where those that are made are for their owner alone.
+  virtual Status make_private_directories(const std::string& path) = 0;
   [[nodiscard]] virtual bool exists(const std::string& path) = 0;
   // A file, or an empty directory.
   virtual Status remove(const std::string& path) = 0;

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "base/random.h"
 #include "base/sim/sim_files.h"
@@ -52,6 +53,14 @@ TEST_P(FilesContract, a_lock_has_one_holder_at_a_time) {
   *first = nullptr;
   EXPECT_TRUE(files_->lock(at("lock")).ok());
   EXPECT_FALSE(files_->lock(at("no directory/lock")).ok());
+}
+
+TEST_P(FilesContract, directories_are_made_with_those_above_and_may_be_there) {
+  for (const auto& name : {at("a/b"), at("a/b"), at("a/c/"), at("a")}) {
+    EXPECT_TRUE(files_->make_directories(name).ok()) << name;
+    EXPECT_TRUE(files_->make_private_directories(name + "/private").ok()) << name;
+  }
+  EXPECT_TRUE(files_->replace(at("a/b/private/file"), "x").ok());
 }
 
 TEST_P(FilesContract, a_directory_is_removed_once_it_is_empty) {
@@ -192,6 +201,29 @@ TEST(SimFiles, failures_fire_as_often_as_asked_and_are_counted) {
   EXPECT_EQ(files.faults().replace, static_cast<std::uint64_t>(failed_replaces));
   EXPECT_EQ(files.read("log", 1'000'000).value().size(),
             static_cast<std::size_t>(2000 - failed_appends) * 10);
+}
+
+TEST(SystemFiles, what_holds_secrets_is_for_its_owner_alone) {
+  const auto files = system_files();
+  const auto random = system_random();
+  const auto root =
+      std::filesystem::temp_directory_path() / ("verbatim-private-" + new_hex_id(*random));
+  const std::string inner = root / "a" / "b";
+  const ::mode_t before = ::umask(0);
+  EXPECT_TRUE(files->make_private_directories(inner).ok());
+  EXPECT_TRUE(files->open_append(inner + "/log").ok());
+  EXPECT_TRUE(files->lock(inner + "/lock").ok());
+  ::umask(before);
+  const auto mode = [](const std::filesystem::path& path) {
+    return static_cast<unsigned>(std::filesystem::status(path).permissions());
+  };
+  EXPECT_EQ(mode(root), 0700U);
+  EXPECT_EQ(mode(inner), 0700U);
+  EXPECT_EQ(mode(inner + "/log"), 0600U);
+  EXPECT_EQ(mode(inner + "/lock"), 0600U);
+  EXPECT_FALSE(files->make_private_directories(inner + "/log").ok()) << "a file is no directory";
+  EXPECT_FALSE(files->make_private_directories(inner + "/log/in it").ok());
+  std::filesystem::remove_all(root);
 }
 
 TEST(SimFiles, readers_see_the_old_or_the_new_file_whatever_a_replace_meets) {

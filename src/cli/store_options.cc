@@ -80,7 +80,7 @@ Result<std::unique_ptr<StoreHome>> StoreHome::open(base::Files& files, const Sto
   }
   home->path_ = *path;
   if (how == Open::kServe) {
-    if (auto status = files.make_directories(directory_of(*path)); !status.ok())
+    if (auto status = files.make_private_directories(directory_of(*path)); !status.ok())
       return std::move(status).error().within("--store");
   }
   store::sqlite::DatabaseOptions database;

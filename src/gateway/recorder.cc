@@ -30,7 +30,7 @@ Recorder::Recorder(base::Files& files, base::Worker& worker, std::string dir,
       stateless_limit_(stateless_files) {}
 
 Status Recorder::open() {
-  return files_.make_directories(dir_);
+  return files_.make_private_directories(dir_);
 }
 
 void Recorder::committing(const std::string& session_id) {

@@ -75,6 +75,14 @@ def test_a_conversation_goes_on_after_a_restart(place):
     assert place.gateway.http.get(f"/sessions/{dialogue.session}").status_code == 404, "a deleted session came back"
 
 
+def test_conversations_are_for_their_owner_alone(place):
+    Dialogue(place.gateway).say("Good morning.")
+    kept = [*place.file.parent.iterdir(), *place.gateway.records.iterdir()]
+    assert {path.name for path in kept} >= {"store.db", "store.db-wal", "store.db-shm", "store.db.lock"} and len(kept) > 4
+    modes = {path.name: oct(path.stat().st_mode & 0o777) for path in [*kept, place.file.parent, place.gateway.records]}
+    assert modes == {name: "0o700" if name in ("data", "records") else "0o600" for name in modes}
+
+
 def test_stateless_chat_goes_on_after_a_restart(place):
     messages = [user("Good morning.")]
     first = place.gateway.chat(None, {"messages": messages}).json()

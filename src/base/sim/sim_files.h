@@ -41,6 +41,9 @@ class SimFiles final : public Files {
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override;
   Status replace(const std::string& path, std::string_view bytes) override;
   Status make_directories(const std::string& path) override;
+  Status make_private_directories(const std::string& path) override {
+    return make_directories(path);
+  }
   [[nodiscard]] bool exists(const std::string& path) override;
   Status remove(const std::string& path) override;
   Result<std::vector<std::string>> list(const std::string& path) override;

@@ -17,6 +17,13 @@ constexpr const char* kPragmas =
     "PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 16777216; "
     "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY;";
 
+// SQLite makes a missing file one that others may read, and its side files as the file is.
+Status make_private_file(base::Files& files, const DatabaseOptions& options) {
+  if (!options.vfs.empty() || files.exists(options.path)) return {};
+  auto made = files.open_append(options.path);
+  return made ? Status() : Status(std::move(made).error());
+}
+
 Status older(const std::string& path, int version) {
   return base::error(
       ErrorKind::kUnsupported,
@@ -45,6 +52,10 @@ Result<std::unique_ptr<Database>> Database::open(base::Files& files, base::Rando
   auto lock = lock_store(files, path);
   if (!lock) return std::move(lock).error();
   database->lock_ = std::move(*lock);
+  if (how == Open::kServe) {
+    if (auto status = make_private_file(files, database->options_); !status.ok())
+      return std::move(status).error();
+  }
   if (auto status = database->open_writer(random, how); !status.ok())
     return std::move(status).error();
   if (auto status = database->open_readers(); !status.ok()) return std::move(status).error();
