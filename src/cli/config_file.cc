@@ -26,8 +26,8 @@ base::Error bad(const std::string& where, const std::string& what) {
   return base::invalid(kOption, where + ": " + what);
 }
 
-const CLI::App* command_named(const CLI::App& program, std::string_view name) {
-  for (const auto* command : program.get_subcommands({})) {
+CLI::App* command_named(CLI::App& program, std::string_view name) {
+  for (auto* command : program.get_subcommands({})) {
     if (command->get_name() == name) return command;
   }
   return nullptr;
@@ -52,6 +52,20 @@ std::optional<std::string> path_in(const std::vector<std::string>& arguments) {
   const char* variable = std::getenv(kVariable);
   if (variable == nullptr || *variable == '\0') return std::nullopt;
   return variable;
+}
+
+// A command, and the one of its own that `arguments` name, which has options too.
+struct Chosen {
+  CLI::App* command = nullptr;
+  CLI::App* options = nullptr;
+};
+
+Chosen chosen_by(CLI::App& program, const std::vector<std::string>& arguments) {
+  Chosen chosen;
+  chosen.command = chosen.options = command_named(program, arguments[0]);
+  if (chosen.command == nullptr || arguments.size() < 2) return chosen;
+  if (auto* own = command_named(*chosen.command, arguments[1])) chosen.options = own;
+  return chosen;
 }
 
 // Said already, by whatever name, or in the environment.
@@ -92,17 +106,17 @@ Status append(const std::string& path, const std::string& key, const toml::node&
 
 enum class Unknown { kRefuse, kSkip };
 
-Status take(const std::string& path, const toml::table& table, const CLI::App& command,
-            Unknown unknown, std::vector<std::string>& arguments) {
+Status take(const std::string& path, const toml::table& table, const std::string& command,
+            const CLI::App& options, Unknown unknown, std::vector<std::string>& arguments) {
   const std::vector<std::string> said = arguments;
   for (const auto& [name, value] : table) {
     const std::string key(name.str());
-    const auto* option = command.get_option_no_throw("--" + key);
+    const auto* option = options.get_option_no_throw("--" + key);
     if (option == nullptr || "--" + key == kOption || key == "help") {
       if (unknown == Unknown::kSkip) continue;
-      return bad(place(path, value), "[" + command.get_name() + "] " + key + ": " +
-                                         command.get_name() + " has no such option; verbatim " +
-                                         command.get_name() + " --help lists them");
+      return bad(place(path, value), "[" + command + "] " + key + ": " + command +
+                                         " has no such option; verbatim " + command +
+                                         " --help lists them");
     }
     if (is_settled(*option, said)) continue;
     if (auto status = append(path, key, value, arguments); !status.ok()) return status;
@@ -110,24 +124,39 @@ Status take(const std::string& path, const toml::table& table, const CLI::App& c
   return {};
 }
 
+// Read before the other options are: what CLI11 finds here has been used already.
+void add_option(CLI::App& command, const std::string& table) {
+  command
+      .add_option_function<std::string>(
+          kOption, [](const std::string&) {},
+          "TOML file with options, in a table " + table + "; flags and environment come before it")
+      ->envname(kVariable);
+}
+
+// Does the command also take from [serve] what both know? Of a store, both or neither of its
+// options: a directory of one place and a file of another would not go together.
+bool shares_with_serve(const CLI::App& command, const CLI::App& options,
+                       const std::vector<std::string>& arguments) {
+  if (command.get_name() == "doctor") return true;
+  if (command.get_name() != "store" || &options == &command) return false;
+  return !is_settled(*options.get_option("--store"), arguments) &&
+         !is_settled(*options.get_option("--data-dir"), arguments);
+}
+
 }  // namespace
 
 void add_config_options(CLI::App& program) {
   for (auto* command : program.get_subcommands({})) {
-    // Read before the other options are: what CLI11 finds here has been used already.
-    command
-        ->add_option_function<std::string>(
-            kOption, [](const std::string&) {},
-            "TOML file with options, in a table [" + command->get_name() +
-                "]; flags and environment come before it")
-        ->envname(kVariable);
+    const std::string table = "[" + command->get_name() + "]";
+    add_option(*command, table);
+    for (auto* own : command->get_subcommands({})) add_option(*own, table);
   }
 }
 
 Result<std::vector<std::string>> with_config(CLI::App& program, base::Files& files,
                                              std::vector<std::string> arguments) {
   if (arguments.empty()) return arguments;
-  const auto* command = command_named(program, arguments[0]);
+  const auto [command, options] = chosen_by(program, arguments);
   const auto path = path_in(arguments);
   if (command == nullptr || !path) return arguments;
   const auto text = files.read(*path, kMaxFile);
@@ -150,12 +179,12 @@ Result<std::vector<std::string>> with_config(CLI::App& program, base::Files& fil
       return bad(place(*path, value), "[" + key + "]: there is no command of that name");
   }
   if (const auto* table = root[command->get_name()].as_table()) {
-    auto status = take(*path, *table, *command, Unknown::kRefuse, arguments);
+    auto status = take(*path, *table, command->get_name(), *options, Unknown::kRefuse, arguments);
     if (!status.ok()) return status.error();
   }
-  if (command->get_name() == "doctor") {
+  if (shares_with_serve(*command, *options, arguments)) {
     if (const auto* table = root["serve"].as_table()) {
-      auto status = take(*path, *table, *command, Unknown::kSkip, arguments);
+      auto status = take(*path, *table, command->get_name(), *options, Unknown::kSkip, arguments);
       if (!status.ok()) return status.error();
     }
   }

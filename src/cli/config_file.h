@@ -12,7 +12,7 @@ class App;
 
 namespace verbatim::cli {
 
-// Gives every command of `program` its option --config.
+// Gives every command of `program`, and those of a command, its option --config.
 void add_config_options(CLI::App& program);
 
 // The arguments of a command line (without the program's name), with those options of its
@@ -24,8 +24,8 @@ void add_config_options(CLI::App& program);
 //   engine-kind = "vllm"
 //   port = 8080
 //
-// `doctor` also takes from [serve] what both know. Without --config and VERBATIM_CONFIG, the
-// arguments are returned as they are. Errors (kInvalidRequest) name file, line and key.
+// `doctor` and `store` also take from [serve] what both know. Without --config and VERBATIM_CONFIG,
+// the arguments are returned as they are. Errors (kInvalidRequest) name file, line and key.
 base::Result<std::vector<std::string>> with_config(CLI::App& program, base::Files& files,
                                                    std::vector<std::string> arguments);
 

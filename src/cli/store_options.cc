@@ -54,9 +54,13 @@ const char* StoreOptions::given() const {
 }
 
 Result<std::string> store_path(const StoreOptions& options) {
-  if (options.store == "memory") return std::string();
-  if (options.store.starts_with(kSqlite) && options.store.size() > kSqlite.size())
-    return options.store.substr(kSqlite.size());
+  const bool memory = options.store == "memory";
+  const bool file = options.store.starts_with(kSqlite) && options.store.size() > kSqlite.size();
+  if ((memory || file) && !options.data_dir.empty())
+    return invalid("--data-dir", "only for --store sqlite, found --store " + options.store +
+                                     "; leave one of them out");
+  if (memory) return std::string();
+  if (file) return options.store.substr(kSqlite.size());
   if (!options.store.empty() && options.store != "sqlite")
     return invalid("--store", "found \"" + options.store +
                                   "\", expected memory, sqlite or sqlite:FILE, such as "

@@ -21,6 +21,8 @@ def run(*arguments, text: bytes = b"") -> tuple[int, str]:
     (["serve", "--engine", "here", "--tokenizer", MODEL], 2, "such as http://127.0.0.1:30000"),
     (["encode", "--tokenizer", "nowhere"], 1, "there is no nowhere/tokenizer.json"),
     (["parse", "--grammar", "x"], 1, "expected hermes"),
+    (["store", "check", "--store", "memory"], 2, "a store in memory has no file"),
+    (["store", "check", "--store", "sqlite:nowhere.db", "--data-dir", "x"], 2, "--data-dir: only for --store sqlite, found --store sqlite:nowhere.db"),
 ])
 def test_a_wrong_command_line_says_what_to_do(arguments, code, said):
     found, stderr = run(*arguments)
@@ -79,3 +81,18 @@ def test_a_bad_file_is_refused_with_the_place(tmp_path, text, says):
 def test_a_file_that_is_not_there_is_named(tmp_path):
     refused = subprocess.run([BINARY, "serve", "--config", tmp_path / "none.toml"], capture_output=True, text=True)
     assert refused.returncode == 2 and "none.toml" in refused.stderr
+
+
+@pytest.mark.parametrize("text, options, looked_for", [
+    ('[serve]\ndata-dir = "DIR/served"\n', [], "served/store.db"),
+    ('[serve]\nstore = "sqlite:DIR/served.db"\nport = 1\n', [], "served.db"),
+    ('[serve]\nstore = "sqlite:DIR/served.db"\n[store]\nstore = "sqlite:DIR/own.db"\n', [], "own.db"),
+    ('[serve]\ndata-dir = "DIR/served"\n', ["--store", "sqlite:said.db"], "said.db"),
+], ids=["its directory", "its file", "the command's own table", "a flag"])
+@pytest.mark.parametrize("command", ["check", "migrate", "compact"])
+def test_a_store_is_looked_after_where_the_server_keeps_it(tmp_path, command, text, options, looked_for):
+    path = tmp_path / "verbatim.toml"
+    path.write_text(text.replace("DIR", str(tmp_path)))
+    for place, variables in ([["--config", path], {}], [[], {"VERBATIM_CONFIG": str(path)}]):
+        done = subprocess.run([BINARY, "store", command, *place, *options], capture_output=True, text=True, env=variables)
+        assert done.returncode == 1 and "there is no store at" in done.stderr and looked_for in done.stderr, done.stderr
