@@ -75,6 +75,8 @@ Result<T> read_name(const Value& value, const std::string& field,
     for (const auto& row : table) {
       if (value.string() == row.name) return row.value;
     }
+    return invalid(field, "found \"" + std::string(value.string().substr(0, 64)) +
+                              "\", expected one of " + names_in(table));
   }
   return protocol::mismatch(field, "one of " + names_in(table), value);
 }
