@@ -58,11 +58,14 @@ bool needs_ids(std::string_view path) {
 }
 
 base::Error no_ids() {
-  return error(ErrorKind::kUnsupported,
-               "sessions need an engine that is driven by token ids, and this gateway relays "
-               "messages (engine kind openai), which are not token-exact and not recorded: start "
-               "it with --tokenizer and an engine of kind " +
-                   engine::kinds_by_ids() + ", or use /v1/chat/completions");
+  return error(
+      ErrorKind::kUnsupported,
+      "sessions need an engine that is driven by token ids, and this gateway relays "
+      "messages (engine kind openai), which are not token-exact and not recorded: start "
+      "it with --tokenizer and an engine of kind " +
+          engine::kinds_by_ids() +
+          ", or without exact tokens with --engine-mode chat, responses or messages; or use "
+          "/v1/chat/completions");
 }
 
 }  // namespace

@@ -33,7 +33,9 @@ void print_data(std::string_view bytes) {
 }
 
 Exit fail(const base::Error& error, Exit exit) {
-  say((error.field.empty() ? "" : error.field + ": ") + error.message);
+  // Some messages begin with the option themselves: "--host 0.0.0.0: ...".
+  const bool named = error.field.empty() || error.message.starts_with(error.field);
+  say((named ? "" : error.field + ": ") + error.message);
   return exit;
 }
 

@@ -155,8 +155,9 @@ void EngineOptions::add(CLI::App& command) {
   command
       .add_option(
           "--engine-mode", mode,
-          "how it is driven; auto: the first that its kind has (generate). By messages, so that "
-          "tokens are not exact: chat-text, responses, messages; chat of openai")
+          "how it is driven; auto: the first that its kind has (sglang, vllm: generate; dynamo: "
+          "chat; openai: relay). By messages, so that tokens are not exact: chat-text, responses, "
+          "messages; chat of openai")
       ->check(CLI::IsMember(mode_words()))
       ->capture_default_str()
       ->envname("VERBATIM_ENGINE_MODE");

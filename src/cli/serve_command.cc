@@ -146,7 +146,8 @@ class Serving {
                                                       model_->checkpoint);
       recorder_->on_failure(
           [](const base::Error& error) { say("a record line was not written: " + error.message); });
-      if (auto status = recorder_->open(); !status.ok()) return status;
+      if (auto status = recorder_->open(); !status.ok())
+        return std::move(status).error().within("--record-dir");
     }
     if (auto status = check_port(); !status.ok()) return status;
     std::uint16_t port = options_.port;
@@ -402,7 +403,9 @@ Exit run(const ServeOptions& options) {
 
 Run add_serve(CLI::App& program) {
   auto* command = program.add_subcommand(
-      "serve", "the gateway: agents speak chat to it, it drives the engine by token ids");
+      "serve",
+      "the gateway: agents speak chat to it, it drives the engine by token ids, or by "
+      "messages");
   auto options = std::make_shared<ServeOptions>();
   options->engine.add(*command);
   options->model.add_tokenizer(*command);

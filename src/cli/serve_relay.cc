@@ -151,7 +151,9 @@ Exit serve_relay(const std::vector<engine::Choice>& asked, const RelayOptions& o
                  ": not for --engine-kind openai, which relays messages: tokens are not exact and "
                  "nothing is recorded. Leave it out, or name a kind that is driven by token ids "
                  "with --engine-kind: " +
-                 kinds);
+                 kinds +
+                 "; or --engine-mode chat, responses or messages, which keep sessions without "
+                 "exact tokens");
   }
   Relaying relaying(options, choice);
   if (auto status = relaying.start(); !status.ok()) return fail(status.error());

@@ -22,10 +22,17 @@ base::Result<ToolTarget> target_of(base::Files& files, const StoreOptions& optio
   return ToolTarget{files, std::move(*path), ""};
 }
 
+// Of a file that can't be read as a store at all.
+Exit fail_at(base::Error error) {
+  if (error.kind == base::ErrorKind::kInternal)
+    error.message += "; restore a copy of it, or name another file";
+  return fail(error);
+}
+
 Exit check(const ToolTarget& target) {
   const auto report = store::sqlite::check_file(
       target, [](std::uint64_t sessions) { say(std::to_string(sessions) + " sessions"); });
-  if (!report) return fail(report.error());
+  if (!report) return fail_at(report.error());
   for (const auto& problem : report->problems) print_line(problem);
   print_line(target.path + ": " + std::to_string(report->sessions) + " sessions, " +
              std::to_string(report->turns) + " turns, " + std::to_string(report->tokens) +
@@ -45,7 +52,7 @@ Exit migrate(const ToolTarget& target) {
 
 Exit compact(const ToolTarget& target) {
   const auto compacted = store::sqlite::compact_file(target);
-  if (!compacted) return fail(compacted.error());
+  if (!compacted) return fail_at(compacted.error());
   print_line(target.path + ": " + std::to_string(compacted->after) + " bytes, was " +
              std::to_string(compacted->before));
   return Exit::kOk;
@@ -62,6 +69,11 @@ constexpr Tool kTools[] = {
     {"compact", "gives back the room of deleted sessions", compact},
 };
 
+constexpr const char* kExits =
+    "A store in memory has no file to look after.\n"
+    "Exit: 0 done, nothing is wrong; 1 something is wrong with the store, or it is in use or not "
+    "there; 2 options that can't be";
+
 }  // namespace
 
 Run add_store(CLI::App& program) {
@@ -72,6 +84,8 @@ Run add_store(CLI::App& program) {
   for (const auto& tool : kTools) {
     auto* sub = command->add_subcommand(tool.name, tool.description);
     options->add(*sub);
+    sub->footer(std::string("Example: verbatim store ") + tool.name +
+                " --store sqlite:conversations.db\n" + kExits);
     sub->callback([chosen, &tool] { *chosen = &tool; });
   }
   command->footer("Example: verbatim store check --store sqlite:conversations.db");

@@ -33,6 +33,13 @@ Result<std::string> state_directory() {
                  "conversations in: name one with --data-dir, or use --store memory");
 }
 
+// What to do about an error of Database::open().
+base::Error with_remedy(base::Error error, const std::string& path) {
+  if (error.kind == base::ErrorKind::kInternal)
+    error.message += "; verbatim store check --store sqlite:" + path + " says where";
+  return error;
+}
+
 }  // namespace
 
 void StoreOptions::add(CLI::App& command) {
@@ -94,7 +101,7 @@ Result<std::unique_ptr<StoreHome>> StoreHome::open(base::Files& files, const Sto
       {base::thread_worker("store-write"), base::thread_worker("store-read"),
        base::thread_worker("store-copy")},
       std::move(database), how);
-  if (!opened) return std::move(opened).error().within("--store");
+  if (!opened) return with_remedy(std::move(opened).error(), *path).within("--store");
   home->database_ = std::move(*opened);
   home->key_ = home->database_->key();
   return home;

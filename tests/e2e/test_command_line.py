@@ -21,6 +21,13 @@ def run(*arguments, text: bytes = b"") -> tuple[int, str]:
     (["serve", "--engine", "here", "--tokenizer", MODEL], 2, "such as http://127.0.0.1:30000"),
     (["encode", "--tokenizer", "nowhere"], 1, "there is no nowhere/tokenizer.json"),
     (["parse", "--grammar", "x"], 1, "expected hermes"),
+    (["frob", "--help"], 2, 'there is no command "frob"'),
+    (["serve", "--engine", "http://127.0.0.1:7", "--tokenizer", MODEL, "--host", "0.0.0.0"], 2, "verbatim: --host 0.0.0.0: whoever"),
+    (["serve", "--engine", "http://127.0.0.1:7", "--api-keys", "nowhere"], 2, "verbatim: --api-keys: can't open nowhere"),
+    (["serve", "--engine", "http://127.0.0.1:7", "--engine-kind", "openai", "--store", "memory"], 2, "--engine-mode chat, responses or messages"),
+    (["serve", "--engine", "http://127.0.0.1:7", "--engine-kind", "sglang", "--tokenizer", MODEL, "--store", "memory", "--record-dir", "/proc/x",
+      "--port", "0"], 1, "verbatim: --record-dir: can't create directory /proc/x"),
+    (["store", "check", "--store", "sqlite:nowhere.db"], 1, "there is no store at nowhere.db; name it with --store sqlite:FILE or --data-dir"),
     (["store", "check", "--store", "memory"], 2, "a store in memory has no file"),
     (["store", "check", "--store", "sqlite:nowhere.db", "--data-dir", "x"], 2, "--data-dir: only for --store sqlite, found --store sqlite:nowhere.db"),
 ])
@@ -96,3 +103,10 @@ def test_a_store_is_looked_after_where_the_server_keeps_it(tmp_path, command, te
     for place, variables in ([["--config", path], {}], [[], {"VERBATIM_CONFIG": str(path)}]):
         done = subprocess.run([BINARY, "store", command, *place, *options], capture_output=True, text=True, env=variables)
         assert done.returncode == 1 and "there is no store at" in done.stderr and looked_for in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("command", ["check", "migrate", "compact"])
+def test_each_tool_of_a_store_shows_an_example(command):
+    said = subprocess.run([BINARY, "store", command, "--help"], capture_output=True, text=True, timeout=60).stdout
+    assert f"Example: verbatim store {command} --store sqlite:" in said and "Exit: 0" in said, said
+    assert f"verbatim store {command} [OPTIONS]" in said, said

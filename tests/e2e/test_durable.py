@@ -197,6 +197,11 @@ def test_a_file_that_is_no_store_is_refused(place, damage, expected):
             changed.execute("PRAGMA application_id = 7" if damage == "another program's" else "PRAGMA user_version = 99")
     said = place.refused()
     assert expected in said, said
+    checked = tool(place, "check")
+    assert checked.returncode == 1 and "store check" not in checked.stderr, checked.stderr
+    if expected in ("not a database", "damaged"):
+        assert f"verbatim store check --store sqlite:{place.file} says where" in said, said
+        assert checked.stdout or "restore a copy" in checked.stderr, "neither problems nor a remedy"
 
 
 def tool(place, what: str) -> subprocess.CompletedProcess:

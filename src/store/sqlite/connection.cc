@@ -15,9 +15,7 @@ base::Error error_of(sqlite3* handle, const std::string& what) {
   const bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_FORMAT;
   std::string message = what + ": ";
   message += handle == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle);
-  if (damaged)
-    return base::error(ErrorKind::kInternal,
-                       message + "; the file is damaged: `verbatim store check` says where");
+  if (damaged) return base::error(ErrorKind::kInternal, message + "; the file is damaged");
   return base::error(ErrorKind::kUnavailable, std::move(message));
 }
 

@@ -39,7 +39,7 @@ Result<std::unique_ptr<base::FileLock>> lock_store(base::Files& files, const std
   if (lock || lock.error().kind != ErrorKind::kConflict) return lock;
   return base::error(ErrorKind::kConflict, "the store at " + path +
                                                " is in use by another process; stop that, or name "
-                                               "another file");
+                                               "another file with --store sqlite:FILE");
 }
 
 Result<std::unique_ptr<Database>> Database::open(base::Files& files, base::Random& random,
@@ -47,7 +47,9 @@ Result<std::unique_ptr<Database>> Database::open(base::Files& files, base::Rando
                                                  Open how) {
   const std::string path = options.path;
   if (how == Open::kMigrate && !files.exists(path))
-    return base::error(ErrorKind::kNotFound, "there is no store at " + path);
+    return base::error(
+        ErrorKind::kNotFound,
+        "there is no store at " + path + "; name it with --store sqlite:FILE or --data-dir");
   std::unique_ptr<Database> database(new Database(std::move(workers), std::move(options)));
   auto lock = lock_store(files, path);
   if (!lock) return std::move(lock).error();

@@ -24,10 +24,9 @@ constexpr std::size_t kManyRoots = 4096;
   "ON session.number = turn.session "
 
 base::Error damaged(const std::string& session, std::uint64_t seq, const std::string& what) {
-  return base::error(ErrorKind::kInternal,
-                     "turn " + std::to_string(seq) + " of session " + session +
-                         " can't be read from the store: " + what +
-                         "; the file is damaged: `verbatim store check` says where");
+  return base::error(ErrorKind::kInternal, "turn " + std::to_string(seq) + " of session " +
+                                               session + " can't be read from the store: " + what +
+                                               "; the file is damaged");
 }
 
 }  // namespace

@@ -17,7 +17,9 @@ struct Held {
 
 Result<Held> hold(const ToolTarget& target) {
   if (!target.files.exists(target.path) && target.vfs.empty())
-    return base::error(ErrorKind::kNotFound, "there is no store at " + target.path);
+    return base::error(
+        ErrorKind::kNotFound,
+        "there is no store at " + target.path + "; name it with --store sqlite:FILE or --data-dir");
   auto lock = lock_store(target.files, target.path);
   if (!lock) return std::move(lock).error();
   auto connection = Connection::to(target.path, Connection::Mode::kWrite, target.vfs);
