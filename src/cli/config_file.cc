@@ -114,9 +114,10 @@ Status take(const std::string& path, const toml::table& table, const std::string
     const auto* option = options.get_option_no_throw("--" + key);
     if (option == nullptr || "--" + key == kOption || key == "help") {
       if (unknown == Unknown::kSkip) continue;
-      return bad(place(path, value), "[" + command + "] " + key + ": " + command +
-                                         " has no such option; verbatim " + command +
-                                         " --help lists them");
+      std::string what = "[";
+      what.append(command).append("] ").append(key).append(": ").append(command).append(
+          " has no such option; verbatim ");
+      return bad(place(path, value), what.append(command).append(" --help lists them"));
     }
     if (is_settled(*option, said)) continue;
     if (auto status = append(path, key, value, arguments); !status.ok()) return status;
