@@ -183,6 +183,15 @@ def test_a_store_in_use_is_refused(place):
     assert "in use by another process" in said and str(place.file) in said, said
 
 
+@pytest.mark.parametrize("link", ["symbolic", "hard"])
+def test_a_store_in_use_is_refused_by_its_other_names_too(place, tmp_path, link):
+    Dialogue(place.gateway).say("Good morning.")
+    other = tmp_path / "other.db"
+    other.symlink_to(place.file) if link == "symbolic" else other.hardlink_to(place.file)
+    said = subprocess.run([BINARY, "store", "check", "--store", f"sqlite:{other}"], capture_output=True, text=True, timeout=60)
+    assert said.returncode != 0 and "in use by another process" in said.stderr, said.stderr
+
+
 @pytest.mark.parametrize("damage, expected", [
     ("another program's", "another program"), ("newer", "schema version 99"), ("no database", "not a database"), ("torn", "damaged")])
 def test_a_file_that_is_no_store_is_refused(place, damage, expected):

@@ -17,11 +17,13 @@ constexpr const char* kPragmas =
     "PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 16777216; "
     "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY;";
 
-// SQLite makes a missing file one that others may read, and its side files as the file is.
-Status make_private_file(base::Files& files, const DatabaseOptions& options) {
-  if (!options.vfs.empty() || files.exists(options.path)) return {};
-  auto made = files.open_append(options.path);
-  return made ? Status() : Status(std::move(made).error());
+Result<std::unique_ptr<base::FileLock>> lock_of(base::Files& files, const std::string& file,
+                                                const std::string& path) {
+  auto lock = files.lock(file);
+  if (lock || lock.error().kind != ErrorKind::kConflict) return lock;
+  return base::error(ErrorKind::kConflict, "the store at " + path +
+                                               " is in use by another process; stop that, or name "
+                                               "another file with --store sqlite:FILE");
 }
 
 Status older(const std::string& path, int version) {
@@ -34,12 +36,16 @@ Status older(const std::string& path, int version) {
 
 }  // namespace
 
-Result<std::unique_ptr<base::FileLock>> lock_store(base::Files& files, const std::string& path) {
-  auto lock = files.lock(path + ".lock");
-  if (lock || lock.error().kind != ErrorKind::kConflict) return lock;
-  return base::error(ErrorKind::kConflict, "the store at " + path +
-                                               " is in use by another process; stop that, or name "
-                                               "another file with --store sqlite:FILE");
+Result<StoreLock> lock_store(base::Files& files, const std::string& path, const std::string& vfs) {
+  StoreLock lock;
+  auto beside = lock_of(files, path + ".lock", path);
+  if (!beside) return std::move(beside).error();
+  lock.beside = std::move(*beside);
+  if (!vfs.empty()) return lock;
+  auto file = lock_of(files, path, path);
+  if (!file) return std::move(file).error();
+  lock.file = std::move(*file);
+  return lock;
 }
 
 Result<std::unique_ptr<Database>> Database::open(base::Files& files, base::Random& random,
@@ -51,13 +57,9 @@ Result<std::unique_ptr<Database>> Database::open(base::Files& files, base::Rando
         ErrorKind::kNotFound,
         "there is no store at " + path + "; name it with --store sqlite:FILE or --data-dir");
   std::unique_ptr<Database> database(new Database(std::move(workers), std::move(options)));
-  auto lock = lock_store(files, path);
+  auto lock = lock_store(files, path, database->options_.vfs);
   if (!lock) return std::move(lock).error();
   database->lock_ = std::move(*lock);
-  if (how == Open::kServe) {
-    if (auto status = make_private_file(files, database->options_); !status.ok())
-      return std::move(status).error();
-  }
   if (auto status = database->open_writer(random, how); !status.ok())
     return std::move(status).error();
   if (auto status = database->open_readers(); !status.ok()) return std::move(status).error();

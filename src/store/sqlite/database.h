@@ -25,9 +25,17 @@ struct DatabaseOptions {
   bool synchronous = true;
 };
 
-// The lock of the store at `path`. kConflict says who to stop.
-base::Result<std::unique_ptr<base::FileLock>> lock_store(base::Files& files,
-                                                         const std::string& path);
+// What keeps other processes away from a store, by whatever name they call it. Goes with the
+// process, however that ends. Must outlive the connections: with the last descriptor of the file
+// that a process closes, the locks of SQLite on it go.
+struct StoreLock {
+  std::unique_ptr<base::FileLock> beside;  // <path>.lock: of the name, also while the file is made
+  std::unique_ptr<base::FileLock> file;    // of the file itself: links to it are no other store
+};
+// Makes the file where it is missing (SQLite would make one that others may read). With a `vfs` of
+// its own a store has no file, and the first lock alone. kConflict says who to stop.
+base::Result<StoreLock> lock_store(base::Files& files, const std::string& path,
+                                   const std::string& vfs);
 
 // The threads of a store: one for changes, one for what has to be read from disk, one that copies
 // the log back.
@@ -36,8 +44,7 @@ struct DatabaseWorkers {
 };
 
 // An open store: a SQLite file in WAL mode, synchronous FULL. Shared by the threads of a gateway,
-// each of which has a SqliteStore on it. A lock beside the file (`<path>.lock`) keeps other
-// processes away; it goes with the process, however that ends.
+// each of which has a SqliteStore on it. No other process has it meanwhile.
 //
 // Life: opened at start-up, destroyed when nobody waits for it any more and before the executors.
 class Database {
@@ -74,7 +81,7 @@ class Database {
   void checkpoint(std::function<void()> done);
 
   const DatabaseOptions options_;
-  std::unique_ptr<base::FileLock> lock_;
+  StoreLock lock_;
   std::string key_;
   int schema_found_ = 0;
   PathCache cache_;

@@ -11,7 +11,7 @@ namespace {
 
 // A connection to a store of this version, and the lock that keeps others away.
 struct Held {
-  std::unique_ptr<base::FileLock> lock;
+  StoreLock lock;
   Connection connection;
 };
 
@@ -20,7 +20,7 @@ Result<Held> hold(const ToolTarget& target) {
     return base::error(
         ErrorKind::kNotFound,
         "there is no store at " + target.path + "; name it with --store sqlite:FILE or --data-dir");
-  auto lock = lock_store(target.files, target.path);
+  auto lock = lock_store(target.files, target.path, target.vfs);
   if (!lock) return std::move(lock).error();
   auto connection = Connection::to(target.path, Connection::Mode::kWrite, target.vfs);
   if (!connection) return std::move(connection).error();
