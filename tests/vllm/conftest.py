@@ -33,8 +33,12 @@ REPORT = pytest.StashKey[Report]()
 numbers = itertools.count()
 
 
+# No ids go up in them: tests/e2e/test_message_path.py.
+BY_MESSAGES = {"chat-text", "responses", "messages"}
+
+
 def modes() -> list[str]:
-    """Those of kind vllm that the binary has, or the ones that VLLM_MODES names."""
+    """Those of kind vllm that the binary drives by ids, or the ones that VLLM_MODES names."""
     if chosen := os.environ.get("VLLM_MODES"):
         return re.split(r"[ ,]+", chosen.strip())
     listed = subprocess.run([BINARY, "serve", "--help"], capture_output=True, text=True, check=True).stdout
@@ -42,7 +46,7 @@ def modes() -> list[str]:
     # A mode of another kind is a wrong command line: exit 2. One of this kind finds that nothing answers at a closed port: exit 1.
     asked = {word: subprocess.run([BINARY, "doctor", "--engine", "http://127.0.0.1:1", "--engine-kind", "vllm", "--engine-mode", word],
                                   capture_output=True).returncode for word in words if word != "auto"}
-    return [word for word, code in asked.items() if code == 1]
+    return [word for word, code in asked.items() if code == 1 and word not in BY_MESSAGES]
 
 
 def pytest_generate_tests(metafunc):
