@@ -181,7 +181,7 @@ Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& respon
     if (!claimed) co_return co_await send_error(responder, claimed.error());
     log = std::move(*claimed);
     if (log != own) co_return co_await repeat(asked, **key, log, responder, gone);
-    grace->is_read = [this, log, &key] { return !replays_.give_up(**key, log); };
+    grace->give_up = [this, log, &key] { return replays_.give_up(**key, log); };
   }
   const bool exists = session->has_value();
   const auto entered = exists ? enter(**session, http, asked) : apply({}, http, asked);

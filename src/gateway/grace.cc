@@ -22,7 +22,7 @@ std::function<void()> Grace::on_abandoned() const {
 
 void Grace::begin() {
   timer_.arm(executor_.timers(), executor_.clock().now() + time, [this] {
-    if (!is_read || !is_read()) turns_.fire("the client hung up and did not ask again");
+    if (!give_up || give_up()) turns_.fire("the client hung up and did not ask again");
   });
 }
 

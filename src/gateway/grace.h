@@ -22,8 +22,9 @@ class Grace {
   // Tells that the last reader has left.
   [[nodiscard]] std::function<void()> on_abandoned() const;
   base::Duration time;
-  // At the end of the time this is asked: does somebody read again?
-  std::function<bool()> is_read;
+  // At the end of the time this is asked: is it time to give the turns up, since nobody reads
+  // again?
+  std::function<bool()> give_up;
 
  private:
   struct Shared {

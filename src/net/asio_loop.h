@@ -23,9 +23,8 @@ class AsioLoop final : public base::Executor {
   [[nodiscard]] base::Clock& clock() override;
   [[nodiscard]] base::TimerWheel& timers() override;
 
-  // Calls `action` on the loop for each SIGINT and SIGTERM of the process (SIGPIPE and SIGXFSZ are
-  // ignored from here on), until the loop is
-  // destroyed.
+  // Calls `action` on the loop for each SIGINT and SIGTERM of the process, until the loop is
+  // destroyed. SIGPIPE and SIGXFSZ are ignored from here on.
   void on_terminate(std::function<void(int signal)> action);
 
   struct Impl;

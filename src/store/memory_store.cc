@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "store/dump.h"
+#include "store/rules.h"
 
 namespace verbatim::store {
 
@@ -12,10 +13,6 @@ using base::Status;
 using base::Task;
 
 namespace {
-
-base::Error no_session(const std::string& id) {
-  return base::error(ErrorKind::kNotFound, "session not found: session_id=" + id);
-}
 
 base::Error full(const std::string& what, std::size_t limit) {
   return base::error(ErrorKind::kUnavailable,
@@ -28,10 +25,9 @@ base::Error full(const std::string& what, std::size_t limit) {
 Task<Status> MemoryStore::create_session(SessionSpec spec) {
   auto shared = std::make_shared<const SessionSpec>(std::move(spec));
   std::lock_guard lock(mutex_);
-  if (sessions_.contains(shared->id))
-    co_return base::error(ErrorKind::kConflict, "session exists already: session_id=" + shared->id);
+  if (sessions_.contains(shared->id)) co_return session_exists(shared->id);
   if (!shared->secret_hash.empty() && secrets_.contains(shared->secret_hash))
-    co_return base::error(ErrorKind::kConflict, "another session has this secret: choose another");
+    co_return secret_taken();
   if (created_ >= limits_.sessions) co_return full("sessions", limits_.sessions);
   insert(std::move(shared), false);
   co_return Status();
@@ -114,8 +110,7 @@ Task<Result<std::vector<TurnPtr>>> MemoryStore::commit(NewTurns added) {
 
 Status MemoryStore::check(const NewTurns& added) const {
   for (const auto& turn : added.turns) {
-    if (by_id_.contains(turn->id))
-      return base::error(ErrorKind::kConflict, "a turn of this number exists: ask again");
+    if (by_id_.contains(turn->id)) return turn_exists();
   }
   if (added.use == SessionUse::kExisting && created_bytes_ >= limits_.bytes)
     return full("bytes of turns", limits_.bytes);
@@ -130,22 +125,16 @@ Result<MemoryStore::Session*> MemoryStore::open(const NewTurns& added) {
   const bool orphan = turn.parent && !by_id_.contains(turn.parent->id);
   if (it != sessions_.end() && !orphan) return &it->second;
   if (added.use == SessionUse::kExisting || turn.parent) return no_session(turn.session_id);
-  auto spec = added.spec;
-  if (!spec) spec = std::make_shared<SessionSpec>(turn.session_id, turn.times.received_ms);
-  return &insert(std::move(spec), true);
+  return &insert(implicit_spec(added), true);
 }
 
 TurnPtr MemoryStore::add(Session& session, std::unique_ptr<Turn> turn) {
-  turn->seq = ++session.info.turns;
-  ++session.info.version;
-  // A branch has the id of the turn that began it: a root, or a later child of its parent.
-  const bool first_child = turn->parent && session.continued.insert(turn->parent->id).second;
-  turn->branch = first_child ? turn->parent->branch : turn->id;
-  const std::size_t bytes = footprint(*turn);
-  session.info.bytes += bytes;
-  session.info.tokens += added_tokens(*turn);
-  session.info.last_used_ms = turn->times.committed_ms;
-  (session.info.implicit ? implicit_bytes_ : created_bytes_) += bytes;
+  std::optional<std::uint64_t> goes_on;
+  if (turn->parent && session.continued.insert(turn->parent->id).second)
+    goes_on = turn->parent->branch;
+  const std::uint64_t before = session.info.bytes;
+  enter(session.info, *turn, goes_on);
+  (session.info.implicit ? implicit_bytes_ : created_bytes_) += session.info.bytes - before;
   if (session.info.implicit) {
     implicit_by_commit_.erase(session.last_commit);
     session.last_commit = ++commits_;

@@ -5,6 +5,7 @@
 #include "engine/answer_stream.h"
 #include "engine/fields.h"
 #include "engine/messages/reader.h"
+#include "protocol/typed.h"
 
 namespace verbatim::engine::messages {
 
@@ -17,13 +18,6 @@ namespace {
 
 constexpr std::string_view kPriority = "priority";
 
-base::Error not_served(std::string field, std::string_view why) {
-  auto error = base::error(ErrorKind::kUnsupported, "unsupported: " + std::string(why));
-  error.field = std::move(field);
-  error.code = "unsupported_parameter";
-  return error;
-}
-
 }  // namespace
 
 MessageEngine::MessageEngine(base::Runtime& runtime, const Options& options)
@@ -35,9 +29,9 @@ MessageEngine::MessageEngine(base::Runtime& runtime, const Options& options)
 
 Status MessageEngine::check(const message::Sampling& sampling) const {
   if (!sampling.logprobs) return {};
-  return not_served("logprobs",
-                    "messages go up to this engine (mode " + std::string(mode_.name) +
-                        "), so that tokens are not exact and have no logprobs; leave it out");
+  return protocol::unsupported(
+      "logprobs", "messages go up to this engine (mode " + std::string(mode_.name) +
+                      "), so that tokens are not exact and have no logprobs; leave it out");
 }
 
 Status MessageEngine::check_messages(const protocol::Conversation& asked) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "store/dump.h"
+#include "store/rules.h"
 #include "store/sqlite/turn_codec.h"
 
 namespace verbatim::store::sqlite {

@@ -25,8 +25,4 @@ std::shared_ptr<const SessionSpec> spec_of(const Statement& statement, int first
   return spec;
 }
 
-base::Error no_session(const std::string& id) {
-  return base::error(base::ErrorKind::kNotFound, "session not found: session_id=" + id);
-}
-
 }  // namespace verbatim::store::sqlite

@@ -29,6 +29,4 @@ inline std::string_view stored(const trajectory::Digest& digest) {
   return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
 }
 
-base::Error no_session(const std::string& id);
-
 }  // namespace verbatim::store::sqlite

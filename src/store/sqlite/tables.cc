@@ -1,10 +1,12 @@
 #include "store/sqlite/tables.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "store/rules.h"
 
 namespace verbatim::store::sqlite {
 
-using base::ErrorKind;
 using base::Result;
 using base::Status;
 
@@ -110,17 +112,17 @@ Status Tables::create(const std::shared_ptr<const SessionSpec>& spec, ChangeResu
   std::optional<SessionRow> other;
   if (auto status = find_session(spec->id, other); !status.ok()) return status;
   if (other) {
-    result = base::error(ErrorKind::kConflict, "session exists already: session_id=" + spec->id);
+    result = session_exists(spec->id);
     return {};
   }
-  bool secret_taken = false;
+  bool other_has_it = false;
   {
     Use find(find_secret_);
     find->bind_text(1, spec->secret_hash);
-    if (auto status = any(find, secret_taken); !status.ok()) return status;
+    if (auto status = any(find, other_has_it); !status.ok()) return status;
   }
-  if (secret_taken) {
-    result = base::error(ErrorKind::kConflict, "another session has this secret: choose another");
+  if (other_has_it) {
+    result = secret_taken();
     return {};
   }
   SessionRow made;
@@ -267,7 +269,7 @@ Status Tables::add(PreparedTurns& prepared, ChangeResult& result) {
   bool exists = false;
   if (auto status = taken(added, exists); !status.ok()) return status;
   if (exists) {
-    result = base::error(ErrorKind::kConflict, "a turn of this number exists: ask again");
+    result = turn_exists();
     return {};
   }
   std::optional<SessionRow> session;
@@ -280,10 +282,9 @@ Status Tables::add(PreparedTurns& prepared, ChangeResult& result) {
     return {};
   }
   if (makes) {
-    auto spec = added.spec;
-    if (!spec) spec = std::make_shared<SessionSpec>(first.session_id, first.times.received_ms);
     session.emplace();
-    if (auto status = insert_session(spec, true, *session); !status.ok()) return status;
+    auto status = insert_session(implicit_spec(added), true, *session);
+    if (!status.ok()) return status;
   }
   Change change;
   if (auto status = insert_turns(prepared, *session, parent, change); !status.ok()) return status;
@@ -306,15 +307,10 @@ Status Tables::insert_turns(PreparedTurns& prepared, SessionRow& session,
       same->bind_bytes(1, stored(turn->digest));
       if (auto status = any(same, shared_digest); !status.ok()) return status;
     }
-    turn->seq = ++session.info.turns;
-    ++session.info.version;
-    // A branch has the id of the turn that began it: a root, or a later child of its parent.
-    turn->branch = parent && !parent->continued ? parent->branch : turn->id;
-    if (parent) parent->continued = true;
+    std::optional<std::uint64_t> goes_on;
+    if (parent && !std::exchange(parent->continued, true)) goes_on = parent->branch;
+    enter(session.info, *turn, goes_on);
     const std::uint64_t disk = prepared.bodies[i].size() + kRowBytes;
-    session.info.bytes += footprint(*turn);
-    session.info.tokens += added_tokens(*turn);
-    session.info.last_used_ms = turn->times.committed_ms;
     session.disk += disk;
     if (session.info.implicit) implicit_bytes_ += disk;
     auto status = insert_turn(*turn, session.info.number, root, prepared.bodies[i]);

@@ -1,0 +1,38 @@
+#include "store/rules.h"
+
+namespace verbatim::store {
+
+using base::ErrorKind;
+
+base::Error no_session(const std::string& id) {
+  return base::error(ErrorKind::kNotFound, "session not found: session_id=" + id);
+}
+
+base::Error session_exists(const std::string& id) {
+  return base::error(ErrorKind::kConflict, "session exists already: session_id=" + id);
+}
+
+base::Error secret_taken() {
+  return base::error(ErrorKind::kConflict, "another session has this secret: choose another");
+}
+
+base::Error turn_exists() {
+  return base::error(ErrorKind::kConflict, "a turn of this number exists: ask again");
+}
+
+std::shared_ptr<const SessionSpec> implicit_spec(const NewTurns& added) {
+  if (added.spec) return added.spec;
+  const Turn& first = *added.turns.front();
+  return std::make_shared<SessionSpec>(first.session_id, first.times.received_ms);
+}
+
+void enter(SessionInfo& session, Turn& turn, std::optional<std::uint64_t> goes_on) {
+  turn.seq = ++session.turns;
+  ++session.version;
+  turn.branch = goes_on.value_or(turn.id);
+  session.bytes += footprint(turn);
+  session.tokens += added_tokens(turn);
+  session.last_used_ms = turn.times.committed_ms;
+}
+
+}  // namespace verbatim::store
