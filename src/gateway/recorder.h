@@ -16,7 +16,8 @@ namespace verbatim::gateway {
 // Writes committed turns to DIR/<session id>.jsonl, one line each, as they are committed: a
 // projection of the store for trainers. It never fails a turn: a line that can't be written is
 // counted, told to `on_failure`, cut off again if half of it was, and shows as a gap of
-// turn_index. Shared by all threads; the files are touched on the runtime's worker.
+// turn_index. A line stands behind its parent's; siblings that were committed at one time may stand
+// in either order, and turn_index tells the order of commits. Shared by all threads; the files are touched on the runtime's worker.
 //
 // What it remembers is a few words per session that was not ended. Stateless chat never ends, so of
 // its files only the `stateless_files` that were written to last are remembered; of any other the
