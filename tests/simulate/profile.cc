@@ -5,7 +5,7 @@
 namespace verbatim::simulate {
 namespace {
 
-// So that each kind of fault fires more than a thousand times in 100,000 turns.
+// So that each kind of fault fires more than a thousand times in the turns of a default run.
 constexpr unsigned kEngineFault = 14;
 constexpr unsigned kStoreFault = 24;
 constexpr unsigned kDiskFault = 36;
@@ -33,6 +33,22 @@ void lose_power(Profile& profile, std::uint64_t seed) {
   profile.disk = {.fail_write = kStoreDiskFault, .fail_sync = 2 * kStoreDiskFault};
   profile.crashes = seed % 2 == 1;
   if (profile.crashes) profile.records = profile.closes_early = false;
+}
+
+// Those that only some engines have, or only answers of some form, come the more often there.
+unsigned weight(sim::Fault fault) {
+  switch (fault) {
+    case sim::Fault::kNoEngineData: return 10;
+    case sim::Fault::kHttp529: return 4;
+    case sim::Fault::kEmptyAnswer: return 4;
+    case sim::Fault::kStandInLogprob: return 3;
+    case sim::Fault::kNoDone:
+    case sim::Fault::kBareErrorEvent:
+    case sim::Fault::kExtraEvent:
+    case sim::Fault::kComments:
+    case sim::Fault::kWrongIndex: return 2;
+    default: return 1;
+  }
 }
 
 // Drawn apart: which kind it is changes nothing else of a seed's world.
@@ -82,8 +98,11 @@ Profile profile_of(std::uint64_t seed, const Settings& settings) {
   if (settings.on_disk) lose_power(profile, seed);
   profile.files.fail_append = kDiskFault;
   profile.files.fail_open = kDiskFault;
-  for (std::size_t i = 0; i < sim::kFaults; ++i)
-    profile.engine.set(static_cast<sim::Fault>(i), kEngineFault);
+  for (std::size_t i = 0; i < sim::kFaults; ++i) {
+    const auto fault = static_cast<sim::Fault>(i);
+    const bool applies = sim::applies(fault, profile.driven.face());
+    profile.engine.set(fault, applies ? weight(fault) * kEngineFault : 0);
+  }
   // These need an answer that ends with a stop id.
   for (const auto fault : {sim::Fault::kIdsPastStop, sim::Fault::kTrimmedStop})
     profile.engine.set(fault, 3 * kEngineFault / 2);
