@@ -1,0 +1,120 @@
+"""Real agents through a ten-turn tool task over chat: whatever they make of their history, each turn goes on behind the one before."""
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from forwarder import Forwarder, Sent
+from records import check_record, check_spliced, check_view
+
+PROMPT = "Plan a journey: ask for the weather of nine cities, one after the other, then say which is the sunniest."
+ANSWER = "The sunniest is São Paulo ☀: take a café by the sea.\n\nHave a good journey!"
+# As models write them: members in any order, spaces, escapes, numbers of either kind.
+CALLS = [
+    ['{"city": "Rome", "days": 1}'],
+    ['{ "days":2.0,  "city": "S\\u00e3o Paulo" }'],
+    ['{"days": 3, "city": "Z\\u00FCrich", "note": "caf\\u00e9 \\"Odeon\\"\\/terrace"}'],
+    ['{"city":"東京","days":4e0}'],
+    ['{"city": "Oslo", "days": 5, "note": ""}', '{"city": "Lima", "days": 5}'],
+    ['{"note": "a\\nb\\tc", "city": "Paris", "days": 0.10}'],
+    ['{\n  "city": "Reykjavík",\n  "days": 7\n}'],
+    ['{"city": "Cairo 🐪", "days": 100000000000000000000}'],
+    ['{"city": "  Quito ", "days": -0.0, "note": "<b>&amp;</b>"}'],
+]
+
+
+def hermes(name: str, arguments: list[str]) -> str:
+    return "\n".join(f'<tool_call>\n{{"name": "{name}", "arguments": {each}}}\n</tool_call>' for each in arguments)
+
+
+def task(name: str, calls: list[list[str]]) -> list[dict]:
+    """What the model says in ten turns: thinks and calls in nine, some with a word before, then answers."""
+    said = [f"<think>\nStep {number}: which city is next?\n</think>\n\n{'Let me see. ' * (number % 3 == 1)}{hermes(name, arguments)}"
+            for number, arguments in enumerate(calls)]
+    return [{"text": text} for text in [*said, f"<think>\nThat is all.\n</think>\n\n{ANSWER}"]]
+
+
+def run_agent(folder: Path, forwarder: Forwarder, command: list, environment: dict) -> str:
+    """Runs an agent in a home of its own, from which nothing but loopback can be reached; what it printed."""
+    home = folder / "home"
+    work = folder / "work"
+    for each in (home, work):
+        each.mkdir(exist_ok=True)
+    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    done = subprocess.run([str(each) for each in command], cwd=work, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+                          env=kept | {"HOME": str(home), "TMPDIR": str(work)} | forwarder.environment() | environment)
+    assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+    assert forwarder.strays == [], "the agent wants more than the gateway"
+    return done.stdout
+
+
+@pytest.fixture
+def forward():
+    made = []
+
+    def make(gateway) -> Forwarder:
+        made.append(Forwarder(*gateway.program.host_port))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def calls_of(messages: list[dict]) -> list[dict]:
+    return [call for message in messages for call in message.get("tool_calls") or []]
+
+
+def check_turns(stack, session: str, sent: list[Sent]) -> list[dict]:
+    """Ten turns in one line, exact, behind histories that say the same in the agent's spelling. Returns the line."""
+    recorded = stack.gateway.record(session)
+    check_record(recorded, stack.sim.log())
+    roots = [line["turn"] for line in recorded if line["attach"]["kind"] == "root"]
+    assert len(roots) == 1, [line["attach"] for line in recorded]
+    lines = [recorded[-1]]
+    while lines[0]["parent_turn"]:
+        lines.insert(0, next(line for line in recorded if line["turn"] == lines[0]["parent_turn"]))
+    assert (len(lines), len(recorded), len(sent)) == (10, 10, 10)
+    view = stack.gateway.http.get(f"/sessions/{session}").json()
+    check_view(view, recorded)
+    for number, (record, line) in enumerate(zip(view["records"], lines)):
+        check_spliced(record["request"], line, [each["completion_token_ids"] for each in lines[:number]])
+    given = calls_of([line["assistant_message"] for line in lines])
+    returned = sent[-1].body["messages"]
+    assert [call["id"] for call in calls_of(returned)] == [call["id"] for call in given]
+    assert [message["tool_call_id"] for message in returned if message["role"] == "tool"] == [call["id"] for call in given]
+    return lines
+
+
+def rewrites_arguments(lines: list[dict], sent: list[Sent]) -> bool:
+    given = [call["function"]["arguments"] for call in calls_of([line["assistant_message"] for line in lines])]
+    returned = [call["function"]["arguments"] for call in calls_of(sent[-1].body["messages"])]
+    assert [json.loads(each) for each in returned] == [json.loads(each) for each in given]
+    return returned != given
+
+
+def gives_reasoning(sent: list[Sent]) -> bool:
+    return any(message.get("reasoning_content") for message in sent[-1].body["messages"])
+
+
+# What each makes of its history: does it write arguments anew, does it give reasoning back?
+PYTHON_AGENTS = {"openai_agents": (False, False), "pydantic_ai": (True, True)}
+
+
+@pytest.mark.parametrize("way", ["stream", "whole"])
+@pytest.mark.parametrize("agent", PYTHON_AGENTS)
+def test_a_python_agent_finishes_its_task_in_one_line_of_turns(make_stack, forward, tmp_path, agent, way):
+    stack = make_stack(script=task("look_up", CALLS))
+    session = stack.gateway.session()
+    forwarder = forward(stack.gateway)
+    program = Path(__file__).parent / "real_agents" / f"run_{agent}.py"
+    printed = json.loads(run_agent(tmp_path, forwarder, [sys.executable, program, f"{forwarder.url}/sessions/{session}/v1", way, PROMPT],
+                                   {"OPENAI_AGENTS_DISABLE_TRACING": "1"}))
+    assert printed["answer"] == ANSWER
+    asked = [json.loads(arguments) for turn in CALLS for arguments in turn]
+    assert printed["looked_up"] == [[each["city"], each["days"], each.get("note", "")] for each in asked]
+    lines = check_turns(stack, session, forwarder.sent)
+    assert (rewrites_arguments(lines, forwarder.sent), gives_reasoning(forwarder.sent)) == PYTHON_AGENTS[agent]
