@@ -74,9 +74,9 @@ bench: ## the benchmarks, and the comparisons with peers
 install-deps: ## the Debian packages for build, lint and tests
 	@scripts/install-deps.sh
 
-test-deps: ## what `make test` needs: packages, .venv, .venv-dynamo, models
+test-deps: ## what `make test` needs: packages, .venv, .venv-dynamo, .venv-opencode, models
 	@scripts/install-deps.sh
 	@scripts/test-deps.sh
 
-clean: ## remove build/ (.venv, .venv-dynamo, .venv-vllm and models/ stay)
+clean: ## remove build/ (models/ and each .venv stay)
 	rm -rf build

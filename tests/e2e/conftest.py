@@ -12,7 +12,7 @@ from programs import BINARY, MODEL, ROOT, Gateway, Simulator  # noqa: E402
 
 def pytest_configure(config):
     for path, remedy in ((BINARY, "make build"), (MODEL / "tokenizer.json", "scripts/test-deps.sh"),
-                         (ROOT / ".venv-dynamo/stamp", "scripts/test-deps.sh")):
+                         (ROOT / ".venv-dynamo/stamp", "scripts/test-deps.sh"), (ROOT / ".venv-opencode/stamp", "scripts/test-deps.sh")):
         if not path.exists():
             raise pytest.UsageError(f"{path} is missing: run {remedy}")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from forwarder import Forwarder, Sent
+from programs import ROOT
 from records import check_record, check_spliced, check_view
 
 PROMPT = "Plan a journey: ask for the weather of nine cities, one after the other, then say which is the sunniest."
@@ -68,16 +69,17 @@ def calls_of(messages: list[dict]) -> list[dict]:
     return [call for message in messages for call in message.get("tool_calls") or []]
 
 
-def check_turns(stack, session: str, sent: list[Sent]) -> list[dict]:
-    """Ten turns in one line, exact, behind histories that say the same in the agent's spelling. Returns the line."""
+def check_turns(stack, session: str, sent: list[Sent], others: int = 0) -> list[dict]:
+    """Ten turns in one line, exact, behind histories that say the same in the agent's spelling; nothing else but `others` roots of one
+    turn. Returns the line."""
     recorded = stack.gateway.record(session)
     check_record(recorded, stack.sim.log())
     roots = [line["turn"] for line in recorded if line["attach"]["kind"] == "root"]
-    assert len(roots) == 1, [line["attach"] for line in recorded]
+    assert len(roots) == 1 + others, [line["attach"] for line in recorded]
     lines = [recorded[-1]]
     while lines[0]["parent_turn"]:
         lines.insert(0, next(line for line in recorded if line["turn"] == lines[0]["parent_turn"]))
-    assert (len(lines), len(recorded), len(sent)) == (10, 10, 10)
+    assert (len(lines), len(recorded), len(sent)) == (10, 10 + others, 10)
     view = stack.gateway.http.get(f"/sessions/{session}").json()
     check_view(view, recorded)
     for number, (record, line) in enumerate(zip(view["records"], lines)):
@@ -118,3 +120,41 @@ def test_a_python_agent_finishes_its_task_in_one_line_of_turns(make_stack, forwa
     assert printed["looked_up"] == [[each["city"], each["days"], each.get("note", "")] for each in asked]
     lines = check_turns(stack, session, forwarder.sent)
     assert (rewrites_arguments(lines, forwarder.sent), gives_reasoning(forwarder.sent)) == PYTHON_AGENTS[agent]
+
+
+OPENCODE = ROOT / ".venv-opencode/node_modules/opencode-linux-x64-baseline/bin/opencode"
+# Its documented switches for a run that asks nobody but the model; npm would fetch types for plugins of the home folder.
+ALONE = {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+         "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1", "npm_config_offline": "true"}
+SHELL_CALLS = [
+    ['{"command": "echo one > log.txt", "description": "Begins a log"}'],
+    ['{ "description":"Adds a line",  "command": "echo caf\\u00e9 >> log.txt", "timeout":5000.0 }'],
+    ['{"command": "printf \'%s\\\\n\' \'a \\"b\\"\' >> log.txt", "description": "Quotes"}'],
+    ['{"command":"cat log.txt","description":"Reads","timeout":4e3}'],
+    ['{"command": "echo 5", "description": "First of two"}', '{"command": "echo 6", "description": "Second of two"}'],
+    ['{"command": "echo 🐪 >> log.txt", "description": "Emoji"}'],
+    ['{\n  "command": "wc -l < log.txt",\n  "description": "Counts"\n}'],
+    ['{"command": "false", "description": "Fails"}'],
+    ['{"command": "cat log.txt", "description": "Reads <again> &amp; again"}'],
+]
+
+
+def test_opencode_finishes_its_task_in_one_line_of_turns(make_stack, forward, tmp_path):
+    title = {"when": {"tail": "Generate a title for this conversation:"}, "text": "<think>\n\n</think>\n\nA log with a camel"}
+    stack = make_stack(script=[title, *task("bash", SHELL_CALLS)])
+    forwarder = forward(stack.gateway)
+    provider = {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": f"{forwarder.url}/v1", "apiKey": "none"},
+                "models": {"qwen3": {"tool_call": True, "reasoning": True, "limit": {"context": 40000, "output": 4000}}}}
+    settings = {"autoupdate": False, "share": "disabled", "permission": {"*": "allow"}, "model": "gw/qwen3", "provider": {"gw": provider}}
+    printed = run_agent(tmp_path, forwarder, [OPENCODE, "run", "--format", "json", "Keep a log of nine steps."],
+                        ALONE | {"OPENCODE_CONFIG_CONTENT": json.dumps(settings)})
+    events = [json.loads(line) for line in printed.splitlines()]
+    assert [event["part"]["text"] for event in events if event["type"] == "text"][-1] == ANSWER
+    log = (tmp_path / "work/log.txt").read_text()
+    assert log == 'one\ncafé\na "b"\n🐪\n', "the calls were run as they were sampled"
+    (session,) = stack.gateway.http.get("/sessions?implicit=true").json()["data"]
+    titled = [each for each in forwarder.sent if "tools" not in each.body]
+    assert len(titled) == 1 and {each.headers["x-session-id"] for each in forwarder.sent} == {session["metadata"]["name"]}
+    sent = [each for each in forwarder.sent if "tools" in each.body]
+    lines = check_turns(stack, session["session_id"], sent, others=len(titled))
+    assert rewrites_arguments(lines, sent) and gives_reasoning(sent)

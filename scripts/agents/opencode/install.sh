@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Installs the pinned opencode, a program of its own without Node: scripts/agents/opencode/install.sh DIR
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+folder=${1:?usage: install.sh DIR}
+
+rm -rf "$folder"
+mkdir -p "$folder"
+cp "$here/package.json" "$here/package-lock.json" "$folder"
+npm ci --prefix "$folder" --ignore-scripts --no-audit --no-fund --loglevel error
+test -x "$folder/node_modules/opencode-linux-x64-baseline/bin/opencode"
