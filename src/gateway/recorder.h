@@ -17,7 +17,8 @@ namespace verbatim::gateway {
 // projection of the store for trainers. It never fails a turn: a line that can't be written is
 // counted, told to `on_failure`, cut off again if half of it was, and shows as a gap of
 // turn_index. A line stands behind its parent's; siblings that were committed at one time may stand
-// in either order, and turn_index tells the order of commits. Shared by all threads; the files are touched on the runtime's worker.
+// in either order, and turn_index tells the order of commits. Shared by all threads; the files are
+// touched on the runtime's worker.
 //
 // What it remembers is a few words per session that was not ended. Stateless chat never ends, so of
 // its files only the `stateless_files` that were written to last are remembered; of any other the
