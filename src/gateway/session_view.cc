@@ -5,6 +5,7 @@
 
 #include "gateway/chat_answers.h"
 #include "gateway/record_line.h"
+#include "gateway/session_report.h"
 #include "json/writer.h"
 #include "message/fold.h"
 
@@ -176,6 +177,8 @@ std::string session_view(const store::SessionInfo& session, const std::vector<Tu
   Writer w;
   w.begin_object().field("session_id", session.spec->id).key("session");
   write_session(w, session);
+  w.key("report");
+  write_report(w, report_of(turns));
   w.key("records").begin_array();
   const TurnPtr last = turns.empty() ? nullptr : turns.back();
   for (const auto& turn : trajectory::path_to(last)) write_record(w, turn);
@@ -193,6 +196,8 @@ std::string session_tree(const store::SessionInfo& session, const std::vector<Tu
   Writer w;
   w.begin_object().field("session_id", session.spec->id).key("session");
   write_session(w, session);
+  w.key("report");
+  write_report(w, report_of(turns));
   write_tree(w, turns);
   w.end_object();
   return w.take();

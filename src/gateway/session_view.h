@@ -7,14 +7,16 @@
 
 namespace verbatim::gateway {
 
-// The body of GET /sessions/{id}: {session_id, records, metadata}. Records are the turns from the
-// root to the one committed last, each with the request and response an engine would have seen,
-// rebuilt from the tree. metadata.accumulated_token_ids is the last row, metadata.tree lists every
-// turn of the session. `session` says what it was made with and what it has used up.
+// The body of GET /sessions/{id}: {session_id, session, report, records, metadata}. Records are the
+// turns from the root to the one committed last, each with the request and response an engine would
+// have seen, rebuilt from the tree. metadata.accumulated_token_ids is the last row, metadata.tree
+// lists every turn of the session. `session` says what it was made with and what it has used up,
+// `report` how its requests found their places.
 std::string session_view(const store::SessionInfo& session,
                          const std::vector<store::TurnPtr>& turns, unsigned max_trim);
 
-// The body of GET /sessions/{id}/tree: how each turn found its place, without ids and messages.
+// The body of GET /sessions/{id}/tree: how each turn found its place, without ids and messages;
+// `report` sums it up.
 std::string session_tree(const store::SessionInfo& session,
                          const std::vector<store::TurnPtr>& turns);
 

@@ -39,7 +39,9 @@ TEST(SessionView, a_fresh_session_is_empty) {
   const auto view = session_view(session(1), {}, 1);
   EXPECT_EQ(view, R"({"session_id":"s1","session":{"session_id":"s1","version":1,)"
                   R"("created_at":0.005,"last_used_at":0,"turns":0,"tokens":0,"bytes":0,)"
-                  R"("implicit":false,"secret":false,"options":{},"metadata":{}},"records":[],)"
+                  R"("implicit":false,"secret":false,"options":{},"metadata":{}},)"
+                  R"("report":{"attached":0,"branched":0,"restarted":0,"started":0,"choices":0,)"
+                  R"("ambiguous":0,"reasons":{},"first_differences":{}},"records":[],)"
                   R"("metadata":{"accumulated_token_ids":[],"max_trim_tokens":1,"version":1,)"
                   R"("tree":{"nodes":[],"leaves":[]}}})");
 }

@@ -82,6 +82,8 @@ def check_turns(stack, session: str, sent: list[Sent], others: int = 0) -> list[
     assert (len(lines), len(recorded), len(sent)) == (10, 10 + others, 10)
     view = stack.gateway.http.get(f"/sessions/{session}").json()
     check_view(view, recorded)
+    report = {name: view["report"][name] for name in ("attached", "branched", "restarted", "started")}
+    assert report == {"attached": 9, "branched": 0, "restarted": 0, "started": 1 + others}
     for number, (record, line) in enumerate(zip(view["records"], lines)):
         check_spliced(record["request"], line, [each["completion_token_ids"] for each in lines[:number]])
     given = calls_of([line["assistant_message"] for line in lines])
