@@ -5,7 +5,7 @@
 
 #include "chat/families_embedded.h"
 #include "chat/parsers/parser.h"
-#include "json/value.h"
+#include "json/object_reader.h"
 
 namespace verbatim::chat {
 namespace {
@@ -13,95 +13,7 @@ namespace {
 using base::invalid;
 using base::Result;
 
-// Reads the members of one object. The first thing that is wrong in the whole file is kept.
-class Reader {
- public:
-  Reader(json::Value object, std::string path, std::optional<base::Error>& error)
-      : object_(object), path_(std::move(path)), error_(error) {}
-
-  // Everything else is a slip of the pen.
-  void only(std::initializer_list<std::string_view> keys) {
-    for (const auto member : object_) {
-      const std::string name = member.name();
-      if (std::find(keys.begin(), keys.end(), name) == keys.end()) fail(name, "unknown key");
-    }
-  }
-
-  std::optional<std::string> text(std::string_view key) {
-    const auto value = object_.get(key);
-    if (!value) return std::nullopt;
-    if (!value->is_string()) {
-      expected(key, "a string", *value);
-      return std::nullopt;
-    }
-    return value->string();
-  }
-
-  std::string required(std::string_view key) {
-    auto value = text(key);
-    if (!value || value->empty()) fail(key, "missing");
-    return value.value_or("");
-  }
-
-  std::vector<std::string> strings(std::string_view key) {
-    std::vector<std::string> list;
-    for (const auto& value : elements(key)) {
-      if (value.is_string()) {
-        list.push_back(value.string());
-      } else {
-        expected(key, "strings", value);
-      }
-    }
-    return list;
-  }
-
-  std::vector<json::Value> elements(std::string_view key) {
-    std::vector<json::Value> list;
-    const auto value = object_.get(key);
-    if (!value) return list;
-    if (!value->is_array()) {
-      expected(key, "a list", *value);
-      return list;
-    }
-    for (const auto member : *value) list.push_back(member.value);
-    return list;
-  }
-
-  template <class E>
-  E word(std::string_view key, std::initializer_list<std::pair<std::string_view, E>> words) {
-    const std::string text = required(key);
-    for (const auto& [word, value] : words) {
-      if (word == text) return value;
-    }
-    fail(key, "unknown word \"" + text + "\"");
-    return words.begin()->second;
-  }
-
-  std::optional<Reader> object(std::string_view key) {
-    const auto value = object_.get(key);
-    if (!value) return std::nullopt;
-    if (!value->is_object()) {
-      expected(key, "an object", *value);
-      return std::nullopt;
-    }
-    return Reader(*value, path_ + std::string(key) + ".", error_);
-  }
-
-  void expected(std::string_view key, std::string_view what, const json::Value& found) {
-    fail(key,
-         "expected " + std::string(what) + ", found " + std::string(json::describe(found.kind())));
-  }
-  void fail(std::string_view key, std::string message) {
-    if (error_) return;
-    error_ = invalid(path_ + std::string(key),
-                     "family file, " + path_ + std::string(key) + ": " + std::move(message));
-  }
-
- private:
-  json::Value object_;
-  std::string path_;
-  std::optional<base::Error>& error_;
-};
+using Reader = json::ObjectReader;
 
 Family::Base read_base(Reader& reader, std::string_view key, const json::Value& list) {
   Family::Base base;
@@ -218,7 +130,7 @@ Result<Family> parse_family(std::string_view json) {
   if (!doc) return std::move(doc).error();
   if (!doc->root().is_object()) return invalid("", "family file: expected an object");
   std::optional<base::Error> error;
-  Reader r(doc->root(), "", error);
+  Reader r(doc->root(), "family file", error);
   r.only({"name", "about", "recognise", "grammar", "arguments", "developer", "close", "stop",
           "boundary", "message_openers", "opener", "reasoning", "synthetic_close", "not_a_query",
           "bases", "native_id", "cut", "opener_arguments"});
