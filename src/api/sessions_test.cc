@@ -269,6 +269,61 @@ TEST(Sessions, a_header_names_a_session_per_owner_made_by_its_first_turn) {
   });
 }
 
+// A conversation over midnight, of an agent that writes the date into its system text.
+TEST(Sessions, an_agent_is_known_by_its_user_agent_unless_its_session_says_otherwise) {
+  struct Row {
+    const char* options;
+    const char* user_agent;
+    const char* attach;
+    const char* restarted;
+  };
+  const std::vector<Row> rows{{"{}", "opencode/1.18.33 ai-sdk", "profile", "0"},
+                              {"{}", "curl/8", "system", "1"},
+                              {R"({"client_profile":"opencode"})", "curl/8", "profile", "0"},
+                              {R"({"client_profile":"none"})", "opencode/1", "system", "1"},
+                              {R"({"equality":"exact"})", "opencode/1", "system", "1"}};
+  for (const auto& row : rows) {
+    GatewayOnSim gateway;
+    gateway.script({R"({"text":"a"})", R"({"text":"b"})"});
+    gateway.run([&](HttpCaller& c) -> Task<void> {
+      const std::string id = co_await make_session(c, row.options);
+      const auto first = ask(message("system", "Today's date: Mon"), message("user", "q"));
+      const auto second = ask(message("system", "Today's date: Tue"), message("user", "q"),
+                              message("assistant", "a"), message("user", "r"));
+      for (const auto* body : {&first, &second}) {
+        const auto turn =
+            co_await with(c, "User-Agent", row.user_agent, "POST", chat_of(id), *body);
+        EXPECT_EQ(turn.status, 200) << turn.body;
+      }
+      const auto view = co_await c.get("/sessions/" + id);
+      const auto tree = co_await c.get("/sessions/" + id + "/tree");
+      EXPECT_EQ(tree.text("nodes", 1, "attach"), row.attach) << row.options << row.user_agent;
+      EXPECT_EQ(tree.text("report", "restarted"), row.restarted);
+      EXPECT_EQ(tree.text("report"), view.text("report"));
+    });
+  }
+}
+
+TEST(Sessions, a_profile_that_this_server_lacks_is_refused) {
+  GatewayOnSim gateway;
+  gateway.script({R"({"text":"a"})"});
+  gateway.run([&](HttpCaller& c) -> Task<void> {
+    const auto unknown = co_await c.post("/sessions", R"({"client_profile":"cursor"})");
+    EXPECT_EQ(unknown.status, 400);
+    EXPECT_EQ(unknown.text("error", "param"), "client_profile");
+    // A session of a server that knew another one.
+    store::SessionSpec spec("s9", 5);
+    spec.options = R"({"client_profile":"gone"})";
+    (void)co_await gateway.store.create_session(spec);
+    const std::string before = gateway.store.dump();
+    const auto body = ask(message("user", "q"));
+    const auto refused = co_await c.post(chat_of("s9"), body);
+    EXPECT_EQ(refused.status, 400) << refused.body;
+    EXPECT_NE(refused.body.find("claude-code"), std::string::npos) << refused.body;
+    EXPECT_EQ(gateway.store.dump(), before);
+  });
+}
+
 TEST(Sessions, one_line_runs_one_turn_at_a_time) {
   for (const char* mode : {"linear", "strict", "tree"}) {
     GatewayOnSim gateway;

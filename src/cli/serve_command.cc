@@ -12,6 +12,7 @@
 #include "cli/engine_options.h"
 #include "cli/exposure.h"
 #include "cli/model_options.h"
+#include "cli/profile_options.h"
 #include "cli/serve_relay.h"
 #include "cli/store_options.h"
 #include "engine/background.h"
@@ -39,6 +40,7 @@ struct ServeOptions {
   std::string api_keys;
   bool no_auth = false;
   std::string session_header;
+  ProfileOptions profiles;
   std::uint16_t port = 8080;
   unsigned threads = 0;
   std::uint64_t max_model_len = 0;
@@ -311,6 +313,7 @@ const char* turn_option(const ServeOptions& options) {
   return first_set({{"--record-dir", !options.record_dir.empty()},
                     {"--api-keys", !options.api_keys.empty()},
                     {"--session-header", !options.session_header.empty()},
+                    {options.profiles.given(), options.profiles.given() != nullptr},
                     {options.store.given(), options.store.given() != nullptr},
                     {"--model-name", !options.model.name.empty()},
                     {"--max-model-len", options.max_model_len != 0}});
@@ -346,7 +349,7 @@ void tell_by_messages(const engine::Choice& choice) {
 
 // The message path: sessions and records without token ids.
 Exit run_by_messages(const ServeOptions& options, const std::vector<engine::Choice>& asked,
-                     gateway::ApiKeys keys) {
+                     gateway::ApiKeys keys, gateway::ClientProfiles profiles) {
   if (const char* option = token_option(options))
     return usage(not_for_messages(option, asked.front()));
   if (asked.size() > 1)
@@ -359,6 +362,7 @@ Exit run_by_messages(const ServeOptions& options, const std::vector<engine::Choi
     return usage("--engine-kind: the engine does not answer yet, so it can't be found out; say it");
   if (!by_messages(chosen->choice)) return usage(needs_tokenizer(chosen->choice));
   auto model = std::make_shared<gateway::Model>();
+  model->profiles = std::move(profiles);
   model->name = options.model.name.empty() ? chosen->model : options.model.name;
   if (model->name.empty()) return usage("--model-name: missing, and the engine names no model yet");
   tell_by_messages(chosen->choice);
@@ -375,16 +379,19 @@ Exit run(const ServeOptions& options) {
     return fail(status.error(), Exit::kUsage);
   if (auto status = check_session_header(options.session_header); !status.ok())
     return fail(status.error(), Exit::kUsage);
+  auto profiles = options.profiles.load(*files);
+  if (!profiles.ok()) return fail(profiles.error(), Exit::kUsage);
   const bool exact = !options.model.tokenizer_dir.empty();
   // A mode that several kinds have goes by ids where a tokenizer is given.
   const bool known = engine::find_kind(asked->front().kind) != nullptr;
   if (by_messages(asked->front()) && (known || !exact))
-    return run_by_messages(options, *asked, std::move(*keys));
+    return run_by_messages(options, *asked, std::move(*keys), std::move(*profiles));
   if (relays(asked->front()) || !exact) {
     return serve_relay(*asked, {options.host, options.port, options.threads}, turn_option(options));
   }
   auto model = load_model(*files, options.model);
   if (!model) return fail(model.error(), Exit::kUsage);
+  (*model)->profiles = std::move(*profiles);
   say("model family " + (*model)->renderer->family().name + "; " +
       (*model)->renderer->describe_classes());
   for (auto& choice : *asked) {
@@ -450,6 +457,7 @@ Run add_serve(CLI::App& program) {
                    "header field by which your agents name their session, beside those that are "
                    "known")
       ->envname("VERBATIM_SESSION_HEADER");
+  options->profiles.add(*command);
   command->add_option("--port", options->port, "port to listen on, 0 for a free one")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str()

@@ -248,6 +248,12 @@ base::Status ChatEndpoint::enter(const store::SessionInfo& session, const net::R
 base::Status ChatEndpoint::apply(const SessionOptions& options, const net::Request& http,
                                  Asked& asked) {
   asked.turn.rules = options.rules;
+  if (options.rules.equality != trajectory::Equality::kExact) {
+    auto spelling =
+        model_.profiles.spelling(options.client_profile, http.headers.find("user-agent"));
+    if (!spelling) return std::move(spelling).error().within("the session's options");
+    asked.turn.spelling = *spelling;
+  }
   if (options.rules.mode != SessionMode::kTree && asked.request.choices > 1)
     return base::invalid(
         "n", "expected 1: a session of mode " + std::string(name(options.rules.mode)) +

@@ -7,6 +7,7 @@
 
 #include "chat/parsers/token_parser.h"
 #include "chat/renderer.h"
+#include "gateway/client_profiles.h"
 
 namespace verbatim::gateway {
 
@@ -22,6 +23,8 @@ struct Model {
   // Prompt and completion together; 0: unknown so far. What the engine says, unless an operator
   // does.
   mutable std::atomic<std::uint64_t> max_model_len = 0;
+  // How the agents spell that it is served to.
+  ClientProfiles profiles;
 
   [[nodiscard]] bool by_messages() const { return renderer == nullptr; }
 };

@@ -78,35 +78,40 @@ Task<Result<Plan>> Planner::plan(TurnRequest& request) {
     co_return std::move(status).error();
 
   Plan plan;
-  auto root = std::make_shared<trajectory::RootInfo>();
-  root->model = model_.name;
-  root->tokenizer = model_.renderer->tokenizer().fingerprint();
-  root->chat_template = model_.renderer->template_fingerprint();
-  root->encoding_policy = policy_name(model_.renderer->policy());
-  root->family = model_.renderer->family().name;
-  root->tools = request.tools;
-
   std::optional<json::Document> arguments;
   if (!request.template_kwargs.empty()) {
     auto parsed = json::Document::parse(request.template_kwargs);
     if (!parsed) co_return std::move(parsed).error().within("chat_template_kwargs");
     arguments = std::move(*parsed);
   }
-  const std::string head =
-      arguments ? head_arguments(arguments->root(), model_.renderer->family()) : "";
-  plan.scope = scope_of(request);
-  plan.root_digest = trajectory::root_digest(digests_, {plan.scope, root.get(), head});
+  if (arguments) plan.head_arguments = head_arguments(arguments->root(), model_.renderer->family());
+  trajectory::RootInfo root;
+  root.model = model_.name;
+  root.tokenizer = model_.renderer->tokenizer().fingerprint();
+  root.chat_template = model_.renderer->template_fingerprint();
+  root.encoding_policy = policy_name(model_.renderer->policy());
+  root.family = model_.renderer->family().name;
+  begin(request, std::move(root), plan);
   if (auto status = co_await attach(request, plan); !status.ok())
     co_return std::move(status).error();
   auto ids = co_await native_ids(request, plan);
   if (!ids) co_return std::move(ids).error();
   if (auto status = render(request, arguments, *ids, plan); !status.ok())
     co_return std::move(status).error();
-  plan.root = plan.parent ? plan.parent->root : std::move(root);
+  if (plan.parent) plan.root = plan.parent->root;
   assemble(plan);
   if (auto status = budget(request, plan); !status.ok()) co_return std::move(status).error();
   settle_place(request, plan);
   co_return plan;
+}
+
+void Planner::begin(const TurnRequest& request, trajectory::RootInfo root, Plan& plan) {
+  root.tools = request.tools;
+  plan.root = std::make_shared<const trajectory::RootInfo>(std::move(root));
+  plan.spelling = request.spelling;
+  plan.scope = scope_of(request);
+  plan.root_digest = trajectory::root_digest(
+      digests_, {plan.scope, plan.root.get(), plan.head_arguments, plan.spelling});
 }
 
 void Planner::settle_place(const TurnRequest& request, Plan& plan) {
@@ -130,7 +135,7 @@ bool Planner::go_on_behind(const trajectory::TurnPtr& turn, const TurnRequest& r
   plan.suffix = turn->message_count;
   plan.history = turn->digest;
   for (const auto& message : messages.subspan(plan.suffix))
-    plan.history = trajectory::extend(digests_, plan.history, message);
+    plan.history = trajectory::extend(digests_, plan.history, message, plan.spelling);
   return true;
 }
 
@@ -142,54 +147,62 @@ Task<Status> Planner::attach_in_tree(const TurnRequest& request, Plan& plan) {
     return message.role == message::Role::kAssistant;
   };
   if (std::none_of(messages.begin(), messages.end(), is_answer)) {
-    plan.history = trajectory::chain(digests_, plan.root_digest, messages).back();
+    plan.history = chain_of(request, plan.root_digest).back();
     co_return Status();
   }
   auto latest = co_await store_.newest(plan.root_digest);
   if (!latest) co_return std::move(latest).error();
   if (latest->size() == 1 && go_on_behind(latest->front(), request, plan)) co_return Status();
-  const auto chain = trajectory::chain(digests_, plan.root_digest, messages);
+  const auto chain = chain_of(request, plan.root_digest);
   plan.history = chain.back();
   auto found = co_await store_.find(trajectory::attach_digests(messages, chain));
   if (!found) co_return std::move(found).error();
-  auto placed = trajectory::place(messages, chain, *found, request.rules.equality);
+  auto placed =
+      trajectory::place(messages, chain, *found, request.rules.equality, request.spelling);
   plan.parent = std::move(placed.parent);
   plan.suffix = placed.suffix;
   plan.attach.ambiguous = placed.ambiguous;
+  if (placed.spelled) plan.attach.reason = "profile";
   const trajectory::TurnPtr last = latest->empty() ? nullptr : latest->front();
   if (!plan.parent) co_return co_await explain_root(request, last, plan);
   if (!request.session_id.empty() && last && last->id != plan.parent->id)
-    plan.attach.difference = trajectory::first_difference(last, messages);
+    plan.attach.difference = trajectory::first_difference(last, messages, request.spelling);
   co_return Status();
 }
 
 // Of one line of turns only the last one, or the one in front of it, can be gone on behind.
 Task<Status> Planner::attach_to_tip(const TurnRequest& request, Plan& plan) {
   const std::span<const message::Message> messages = request.messages;
-  const auto chain_of = [&] { return trajectory::chain(digests_, plan.root_digest, messages); };
   const auto last = co_await store_.last_turn(request.session_id);
   if (!last) co_return last.error();
   const auto& tip = *last;
   if (!tip) {
-    plan.history = chain_of().back();
+    plan.history = chain_of(request, plan.root_digest).back();
     co_return Status();
   }
   if (tip->root_digest == plan.root_digest && go_on_behind(tip, request, plan)) co_return Status();
-  const auto chain = chain_of();
+  const auto chain = chain_of(request, plan.root_digest);
   plan.history = chain.back();
   const auto line = trajectory::path_to(tip);
-  const auto placed = trajectory::place(messages, chain, line, request.rules.equality);
+  const auto placed =
+      trajectory::place(messages, chain, line, request.rules.equality, request.spelling);
   plan.parent = placed.parent;
   plan.suffix = placed.suffix;
+  if (placed.spelled) plan.attach.reason = "profile";
   if (plan.parent == tip) co_return Status();
-  plan.attach.difference = trajectory::first_difference(tip, messages);
+  plan.attach.difference = trajectory::first_difference(tip, messages, request.spelling);
   if (auto status = check_rollback(request, line, plan); !status.ok()) co_return status;
   plan.attach.reason = "rollback";
   co_return Status();
 }
 
+std::vector<trajectory::Digest> Planner::chain_of(const TurnRequest& request,
+                                                  const trajectory::Digest& root) {
+  return trajectory::chain(digests_, root, request.messages, request.spelling);
+}
+
 // What keeps a request from the turn committed last below its root, or in its session: the model,
-// the tools or the template arguments alone, or the history itself.
+// the tools, the template arguments or the profile alone, or the history itself.
 Task<Status> Planner::explain_root(const TurnRequest& request, trajectory::TurnPtr last,
                                    Plan& plan) {
   plan.attach.reason = "history";
@@ -203,32 +216,38 @@ Task<Status> Planner::explain_root(const TurnRequest& request, trajectory::TurnP
     plan.attach.reason = "first";
     co_return Status();
   }
-  const auto chain = trajectory::chain(digests_, last->root_digest, request.messages);
+  const auto chain = chain_of(request, last->root_digest);
   const auto line = trajectory::path_to(last);
   if (last->root_digest == plan.root_digest ||
-      !trajectory::place(request.messages, chain, line, request.rules.equality).parent) {
-    plan.attach.difference = trajectory::first_difference(last, request.messages);
+      !trajectory::place(request.messages, chain, line, request.rules.equality, request.spelling)
+           .parent) {
+    plan.attach.difference = trajectory::first_difference(last, request.messages, request.spelling);
     const bool system = plan.attach.difference && plan.attach.difference->message == 0 &&
                         line.front()->messages.front().role == message::Role::kSystem;
     if (system) plan.attach.reason = "system";
     co_return Status();
   }
-  const auto& root = *last->root;
-  const bool same_model = model_.by_messages()
-                              ? root.tokenizer.empty() && root.model == model_of(request)
-                              : root.tokenizer == model_.renderer->tokenizer().fingerprint() &&
-                                    root.chat_template == model_.renderer->template_fingerprint();
-  if (!same_model) {
-    plan.attach.reason = "model";
-  } else {
-    plan.attach.reason = root.tools == request.tools ? "arguments" : "tools";
-  }
+  plan.attach.reason = other_root(*last, plan);
   co_return Status();
 }
 
-trajectory::Digest Planner::digest_of_answer(const trajectory::Digest& history,
-                                             const message::Message& answer) {
-  return trajectory::extend(digests_, history, answer);
+std::string Planner::other_root(const trajectory::Turn& recorded, const Plan& plan) const {
+  const auto& before = *recorded.root;
+  const auto& now = *plan.root;
+  if (before.model != now.model || before.tokenizer != now.tokenizer ||
+      before.chat_template != now.chat_template || before.encoding_policy != now.encoding_policy)
+    return "model";
+  if (before.tools != now.tools) return "tools";
+  if (model_.by_messages() || recorded.template_kwargs.empty())
+    return plan.head_arguments.empty() ? "profile" : "arguments";
+  const auto arguments = json::Document::parse(recorded.template_kwargs);
+  const bool same = arguments && head_arguments(arguments->root(), model_.renderer->family()) ==
+                                     plan.head_arguments;
+  return same ? "profile" : "arguments";
+}
+
+trajectory::Digest Planner::digest_of_answer(const Plan& plan, const message::Message& answer) {
+  return trajectory::extend(digests_, plan.history, answer, plan.spelling);
 }
 
 // Of what is recorded the turns tell, of what is rendered anew the handles that agents gave back.

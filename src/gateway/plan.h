@@ -31,8 +31,10 @@ struct TurnRequest {
   store::SessionUse session_use = store::SessionUse::kExisting;  // of `session_id`
   // kImplicit: what the first commit makes the session with.
   std::shared_ptr<const store::SessionSpec> session_spec;
-  std::string owner;                         // stateless chat: whose
-  TurnRules rules;                           // of the session
+  std::string owner;  // stateless chat: whose
+  TurnRules rules;    // of the session
+  // Of the agent; null: it has no profile. Lives as long as the model.
+  const trajectory::Spelling* spelling = nullptr;
   std::optional<std::uint64_t> tokens_left;  // that the session may still add
   unsigned choices = 1;                      // answers to sample
   std::string request_id;
@@ -62,6 +64,8 @@ struct Plan {
   std::vector<std::span<const trajectory::TokenId>>
       prompt;  // all of it, in pieces that `parent` and `rendered` keep alive
   std::size_t prompt_size = 0;
+  const trajectory::Spelling* spelling = nullptr;  // by which the request was compared
+  std::string head_arguments;                      // template arguments that make another root
   trajectory::Digest root_digest;
   trajectory::Digest history;  // of all messages of the request
   std::uint64_t max_new_tokens = 0;
@@ -81,12 +85,17 @@ class Planner {
   // over the context, a history that a linear session does not take ...), kConflict (one that a
   // strict session does not take), what the renderer says, what the store says.
   base::Task<base::Result<Plan>> plan(TurnRequest& request);
-  // The digest of a turn: its history, then its answer.
-  trajectory::Digest digest_of_answer(const trajectory::Digest& history,
-                                      const message::Message& answer);
+  // The digest of a turn: the history of its request, then its answer.
+  trajectory::Digest digest_of_answer(const Plan& plan, const message::Message& answer);
 
  private:
   base::Task<base::Result<Plan>> plan_messages(const TurnRequest& request);
+  // Fills in what a root is known by; `root` but for the tools.
+  void begin(const TurnRequest& request, trajectory::RootInfo root, Plan& plan);
+  std::vector<trajectory::Digest> chain_of(const TurnRequest& request,
+                                           const trajectory::Digest& root);
+  // Why a request whose history is recorded below another root does not go on there.
+  [[nodiscard]] std::string other_root(const trajectory::Turn& recorded, const Plan& plan) const;
   static base::Status check(const TurnRequest& request);
   base::Task<base::Status> attach(const TurnRequest& request, Plan& plan);
   base::Task<base::Status> attach_in_tree(const TurnRequest& request, Plan& plan);

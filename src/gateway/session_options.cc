@@ -157,12 +157,15 @@ Status read_option(std::string_view name, const Value& value, SessionOptions& op
     return take(read_name(value, "equality", kEqualities), options.rules.equality);
   if (name == "retention")
     return take(read_name(value, "retention", kRetentions), options.rules.retention);
+  if (name == "client_profile")
+    return take(protocol::read_string(value, "client_profile"), options.client_profile);
   if (name == "limits") return read_limits(value, options);
   if (name == "sampling") return read_sampling(value, options);
   if (name == "chat_template_kwargs") return read_template_kwargs(value, options);
-  return invalid(std::string(name.substr(0, 64)),
-                 "unknown option; allowed: mode, equality, retention, encoding_policy, model, "
-                 "chat_template_kwargs, sampling, limits, metadata, secret");
+  return invalid(
+      std::string(name.substr(0, 64)),
+      "unknown option; allowed: mode, equality, retention, client_profile, encoding_policy, "
+      "model, chat_template_kwargs, sampling, limits, metadata, secret");
 }
 
 Status check_policy(const Value& value, const Model& model) {
@@ -176,6 +179,13 @@ Status check_policy(const Value& value, const Model& model) {
   return protocol::unsupported("encoding_policy", "this server encodes with " +
                                                       std::string(name_in(kPolicies, served)) +
                                                       " for all sessions (its --encoding-policy)");
+}
+
+Status read_profile(const Value& value, const Model& model, SessionOptions& options) {
+  if (auto status = take(protocol::read_string(value, "client_profile"), options.client_profile);
+      !status.ok())
+    return status;
+  return model.profiles.check(options.client_profile);
 }
 
 Status check_model(const Value& value, const Model& model) {
@@ -203,7 +213,17 @@ Status read_field(std::string_view name, const Value& value, const Model& model,
   if (name == "secret") return take(protocol::read_bool(value, "secret"), request.secret);
   if (name == "encoding_policy") return check_policy(value, model);
   if (name == "model") return check_model(value, model);
+  if (name == "client_profile") return read_profile(value, model, request.options);
   return read_option(name, value, request.options);
+}
+
+Status check_profile(const SessionOptions& options) {
+  const std::string& profile = options.client_profile;
+  const bool exact = options.rules.equality == Equality::kExact;
+  if (!exact || profile.empty() || profile == ClientProfiles::kNone) return {};
+  return invalid("client_profile",
+                 "with equality exact, texts and arguments are compared byte for byte: leave it "
+                 "out, or say none");
 }
 
 // What only a server that makes prompts can do.
@@ -263,6 +283,7 @@ Result<SessionRequest> read_session_request(const std::string& body, const Model
   }
   if (auto status = check_path(request.options, model); !status.ok())
     return std::move(status).error();
+  if (auto status = check_profile(request.options); !status.ok()) return std::move(status).error();
   return request;
 }
 
@@ -273,6 +294,7 @@ std::string SessionOptions::text() const {
       .field("mode", name(rules.mode))
       .field("equality", name_in(kEqualities, rules.equality))
       .field("retention", name(rules.retention));
+  if (!client_profile.empty()) w.field("client_profile", client_profile);
   if (!template_kwargs.empty()) w.key("chat_template_kwargs").raw(template_kwargs);
   if (!sampling.empty()) w.key("sampling").raw(sampling);
   w.key("limits").begin_object();

@@ -24,6 +24,7 @@ struct SessionLimits {
 // What a session was made with, as the gateway reads it. The store keeps it as text.
 struct SessionOptions {
   TurnRules rules;
+  std::string client_profile;   // "auto", "none" or a name; empty: as the server has it
   std::string template_kwargs;  // JSON object; in front of what requests say; empty: none
   std::string sampling;         // JSON object of chat parameters that agents can't override
   SessionLimits limits;

@@ -32,12 +32,13 @@ TEST(SessionOptions, nothing_asked_is_all_as_usual) {
 
 TEST(SessionOptions, what_is_kept_as_text_reads_back_as_it_was) {
   const auto request = accepted(R"({"mode":"linear","mode":"strict","equality":"exact",
-    "retention":"template","chat_template_kwargs":{"enable_thinking":false,"x":[1]},
+    "retention":"template","client_profile":"none","chat_template_kwargs":{"enable_thinking":false,"x":[1]},
     "sampling":{"temperature":0.70,"max_tokens":9,"stop":["a"],"seed":null},
     "limits":{"turns":1,"tokens":2,"bytes":3,"seconds":4},"metadata":{"run": 1},"secret":true})");
   EXPECT_EQ(request.options.rules.mode, SessionMode::kStrict) << "of equal names the last counts";
   EXPECT_EQ(request.options.rules.equality, trajectory::Equality::kExact);
   EXPECT_EQ(request.options.rules.retention, Retention::kTemplate);
+  EXPECT_EQ(request.options.client_profile, "none");
   EXPECT_EQ(request.options.sampling, R"({"temperature":0.70,"max_tokens":9,"stop":["a"]})");
   EXPECT_EQ(request.options.limits.seconds, 4U);
   EXPECT_EQ(request.metadata, R"({"run": 1})");
@@ -61,6 +62,10 @@ TEST(SessionOptions, what_is_wrong_is_refused_naming_the_option_and_what_is_allo
       {R"({"mode":1})", "mode", "tree, linear, strict"},
       {R"({"equality":"loose"})", "equality", "value, exact"},
       {R"({"retention":true})", "retention", "keep, template"},
+      {R"({"client_profile":"cursor"})", "client_profile", "auto, none, claude-code, opencode"},
+      {R"({"client_profile":""})", "client_profile", "auto, none"},
+      {R"({"client_profile":{}})", "client_profile", "a string"},
+      {R"({"client_profile":"auto","equality":"exact"})", "client_profile", "none"},
       {R"({"encoding_policy":"none"})", "encoding_policy", "injection_safe, hf_exact"},
       {R"({"encoding_policy":"hf_exact"})", "encoding_policy", "injection_safe for all sessions"},
       {R"({"model":"other"})", "model", "toy"},

@@ -428,7 +428,7 @@ Result<std::unique_ptr<Turn>> TurnRunner::conclude(Running& turn, const engine::
   node->discarded = std::move(turn.discarded);
   node->discarded_logprobs = std::move(turn.discarded_logprobs);
   node->root_digest = plan.root_digest;
-  node->digest = planner_.digest_of_answer(plan.history, node->answer);
+  node->digest = planner_.digest_of_answer(plan, node->answer);
   node->attach = plan.attach;
   node->engine_kind = engine_.kind();
   node->engine_mode = engine_.mode();

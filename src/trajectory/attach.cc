@@ -14,16 +14,29 @@ using message::Role;
 
 // How well the history of a candidate fits beyond its digest.
 struct Fit {
-  bool reasoning_differs = false;
+  bool differs = false;       // reasoning, or a call that the agent's spelling does not vouch for
+  bool spelled = false;       // equal by the agent's spelling alone
   std::size_t equal_ids = 0;  // of calls: the client gave back what it was given
   bool raw = true;            // texts and arguments byte for byte
   std::size_t equal_reasonings = 0;
 };
 
+// Digests are equal: what differs here is spelling, the agent's own or everybody's.
+void compare_spelling(Fit& fit, const Message& stored, const Message& sent,
+                      const Spelling& spelling) {
+  if (match_texts(stored, sent, &spelling) == Match::kSpelled) fit.spelled = true;
+  if (!spelling.rewrites_arguments()) return;
+  for (std::size_t i = 0; i < stored.tool_calls.size() && i < sent.tool_calls.size(); ++i) {
+    const Match match = match_arguments(stored.tool_calls[i], sent.tool_calls[i], &spelling);
+    if (match == Match::kSpelled) fit.spelled = true;
+    if (match == Match::kDifferent) fit.differs = true;
+  }
+}
+
 void compare(Fit& fit, const Message& stored, const Message& sent) {
   switch (match_reasoning(stored, sent)) {
     case ReasoningMatch::kDifferent:
-      fit.reasoning_differs = true;
+      fit.differs = true;
       break;
     case ReasoningMatch::kEqual:
       ++fit.equal_reasonings;
@@ -38,15 +51,17 @@ void compare(Fit& fit, const Message& stored, const Message& sent) {
   }
 }
 
-Fit fit_of(const TurnPtr& leaf, std::span<const Message> sent) {
+Fit fit_of(const TurnPtr& leaf, std::span<const Message> sent, const Spelling* spelling) {
   Fit fit;
-  for (const Turn* turn = leaf.get(); turn != nullptr && !fit.reasoning_differs;
-       turn = turn->parent.get()) {
+  const auto add = [&](const Message& stored, const Message& again) {
+    compare(fit, stored, again);
+    if (spelling != nullptr) compare_spelling(fit, stored, again, *spelling);
+  };
+  for (const Turn* turn = leaf.get(); turn != nullptr && !fit.differs; turn = turn->parent.get()) {
     const std::size_t answer = turn->message_count - 1;
-    compare(fit, turn->answer, sent[answer]);
+    add(turn->answer, sent[answer]);
     const std::size_t first = answer - turn->messages.size();
-    for (std::size_t i = 0; i < turn->messages.size(); ++i)
-      compare(fit, turn->messages[i], sent[first + i]);
+    for (std::size_t i = 0; i < turn->messages.size(); ++i) add(turn->messages[i], sent[first + i]);
   }
   return fit;
 }
@@ -78,6 +93,8 @@ Digest root_digest(DigestBuilder& builder, const RootKey& key) {
       .add('c', key.root->chat_template);
   builder.add('p', key.root->encoding_policy).add('h', key.head_arguments);
   for (const auto& tool : key.root->tools) builder.add('o', tool.raw);
+  const std::string rules = key.spelling != nullptr ? key.spelling->rules() : "";
+  if (!rules.empty()) builder.add('e', rules);
   return builder.finish();
 }
 
@@ -92,20 +109,21 @@ std::vector<Digest> attach_digests(std::span<const Message> messages,
 }
 
 Placement place(std::span<const Message> messages, std::span<const Digest> chain,
-                std::span<const TurnPtr> candidates, Equality equality) {
+                std::span<const TurnPtr> candidates, Equality equality, const Spelling* spelling) {
   for (std::size_t i = messages.size(); i-- > 0;) {
     if (i + 1 >= messages.size() || messages[i].role != Role::kAssistant) continue;
     Placement best;
     std::tuple<std::size_t, bool, std::size_t> best_rank{};
     for (const auto& turn : candidates) {
       if (turn->digest != chain[i] || turn->message_count != i + 1) continue;
-      const Fit fit = fit_of(turn, messages);
-      if (fit.reasoning_differs || (equality == Equality::kExact && !fit.raw)) continue;
+      const Fit fit = fit_of(turn, messages, spelling);
+      if (fit.differs || (equality == Equality::kExact && !fit.raw)) continue;
       const std::tuple rank{fit.equal_ids, fit.raw, fit.equal_reasonings};
       const bool tie = best.parent && rank == best_rank;
       if (!best.parent || rank > best_rank || (tie && turn->seq > best.parent->seq)) {
         best.parent = turn;
         best_rank = rank;
+        best.spelled = fit.spelled;
         best.ambiguous = tie;
       } else if (tie) {
         best.ambiguous = true;

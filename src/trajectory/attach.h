@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "trajectory/digest.h"
+#include "trajectory/spelling.h"
 #include "trajectory/turn.h"
 
 namespace verbatim::trajectory {
@@ -36,8 +37,9 @@ bool continues(const TurnPtr& turn, std::span<const message::Message> messages);
 struct RootKey {
   std::string_view scope;  // "session:<id>" or "chat:<owner>"
   const RootInfo* root = nullptr;
-  std::string_view head_arguments;  // template arguments that change more than the generation
-                                    // prompt, canonical JSON
+  std::string_view head_arguments;     // template arguments that change more than the generation
+                                       // prompt, canonical JSON
+  const Spelling* spelling = nullptr;  // of the agent: histories are compared by its rules
 };
 Digest root_digest(DigestBuilder& builder, const RootKey& key);
 
@@ -47,6 +49,7 @@ struct Placement {
   TurnPtr parent;
   std::size_t suffix = 0;
   bool ambiguous = false;
+  bool spelled = false;  // equal by the agent's spelling alone
 };
 
 // Which spellings of a history are the recorded one.
@@ -63,8 +66,9 @@ std::vector<Digest> attach_digests(std::span<const message::Message> messages,
 // The deepest candidate that fits. Pure. Of several at one depth: reasoning that the client sent
 // must not differ; then equal ids of calls (handles are given back unchanged), exact raw match,
 // then reasoning that is equal rather than absent, then the newest; what is left equal is reported
-// as ambiguous.
+// as ambiguous. A call whose value is equal by the agent's spelling alone must have its id.
 Placement place(std::span<const message::Message> messages, std::span<const Digest> chain,
-                std::span<const TurnPtr> candidates, Equality equality = Equality::kValue);
+                std::span<const TurnPtr> candidates, Equality equality = Equality::kValue,
+                const Spelling* spelling = nullptr);
 
 }  // namespace verbatim::trajectory

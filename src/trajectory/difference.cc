@@ -9,18 +9,12 @@ namespace verbatim::trajectory {
 namespace {
 
 using message::Message;
-using message::Role;
-
-bool same_text(const Message& stored, const Message& sent) {
-  if (stored.text == sent.text) return true;
-  return stored.role == Role::kAssistant &&
-         trim_whitespace(stored.text) == trim_whitespace(sent.text);
-}
 
 // The field in which two messages differ first; empty: in none.
-std::string field_of_difference(const Message& stored, const Message& sent) {
+std::string field_of_difference(const Message& stored, const Message& sent,
+                                const Spelling* spelling) {
   if (stored.role != sent.role) return "role";
-  if (!same_text(stored, sent)) return "content";
+  if (match_texts(stored, sent, spelling) == Match::kDifferent) return "content";
   if (stored.name != sent.name) return "name";
   if (match_reasoning(stored, sent) == ReasoningMatch::kDifferent) return "reasoning_content";
   const std::size_t calls = std::min(stored.tool_calls.size(), sent.tool_calls.size());
@@ -29,9 +23,7 @@ std::string field_of_difference(const Message& stored, const Message& sent) {
     const auto& theirs = sent.tool_calls[i];
     const std::string place = "tool_calls[" + std::to_string(i) + "].function.";
     if (ours.name != theirs.name) return place + "name";
-    if (ours.arguments != theirs.arguments &&
-        canonical_arguments(ours.arguments) != canonical_arguments(theirs.arguments))
-      return place + "arguments";
+    if (match_arguments(ours, theirs, spelling) == Match::kDifferent) return place + "arguments";
   }
   return stored.tool_calls.size() == sent.tool_calls.size() ? "" : "tool_calls";
 }
@@ -39,11 +31,13 @@ std::string field_of_difference(const Message& stored, const Message& sent) {
 // Compares message after message of a history with a request.
 class Comparison {
  public:
-  explicit Comparison(std::span<const Message> sent) : sent_(sent) {}
+  Comparison(std::span<const Message> sent, const Spelling* spelling)
+      : sent_(sent), spelling_(spelling) {}
 
   // Is the next message the request's? Else `difference` says where it is not.
   bool next(const Message& stored) {
-    std::string field = at_ < sent_.size() ? field_of_difference(stored, sent_[at_]) : "missing";
+    std::string field =
+        at_ < sent_.size() ? field_of_difference(stored, sent_[at_], spelling_) : "missing";
     if (!field.empty()) {
       difference = Difference{static_cast<std::uint32_t>(at_), std::move(field)};
       return false;
@@ -56,13 +50,15 @@ class Comparison {
 
  private:
   std::span<const Message> sent_;
+  const Spelling* spelling_;
   std::size_t at_ = 0;
 };
 
 }  // namespace
 
-std::optional<Difference> first_difference(const TurnPtr& leaf, std::span<const Message> sent) {
-  Comparison comparison(sent);
+std::optional<Difference> first_difference(const TurnPtr& leaf, std::span<const Message> sent,
+                                           const Spelling* spelling) {
+  Comparison comparison(sent, spelling);
   for (const auto& turn : path_to(leaf)) {
     for (const auto& message : turn->messages) {
       if (!comparison.next(message)) return comparison.difference;

@@ -42,6 +42,58 @@ std::optional<std::string> canonical_number(std::string_view raw) {
 
 // Appends the canonical text of `value`; false where it has none (duplicate keys, unbounded
 // exponents).
+bool append_canonical(std::string& out, const json::Value& value);
+
+// The number, true or false that a text spells; nullopt: it spells none.
+std::optional<std::string> canonical_scalar(std::string_view text) {
+  if (text == "true" || text == "false") return std::string(text);
+  const bool numeric = !text.empty() && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'));
+  if (!numeric) return std::nullopt;
+  const auto document = json::Document::parse(std::string(text));
+  if (!document || document->root().raw().size() != text.size()) return std::nullopt;
+  return canonical_number(text);
+}
+
+// The value of an argument, as the agent's spelling has it.
+bool append_argument(std::string& out, std::string_view name, const json::Value& value,
+                     const Spelling& spelling) {
+  if (!value.is_string()) return append_canonical(out, value);
+  const std::string text = value.string();
+  const std::string_view settled = without_prefixes(spelling, name, text);
+  const auto scalar = spelling.scalars_in_strings ? canonical_scalar(settled) : std::nullopt;
+  if (scalar) {
+    out += *scalar;
+  } else {
+    json::append_string(out, settled);
+  }
+  return true;
+}
+
+// Members in order of their names; of a call's arguments where there is a spelling.
+bool append_members(std::string& out, const json::Value& object, const Spelling* spelling) {
+  std::vector<std::pair<std::string, std::string>> members;
+  members.reserve(object.size());
+  for (const auto member : object) {
+    const std::string name = member.name();
+    std::string child;
+    const bool known = spelling != nullptr ? append_argument(child, name, member.value, *spelling)
+                                           : append_canonical(child, member.value);
+    if (!known) return false;
+    members.emplace_back(name, std::move(child));
+  }
+  std::sort(members.begin(), members.end());
+  out += '{';
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (i != 0 && members[i].first == members[i - 1].first) return false;
+    json::append_string(out, members[i].first);
+    out += ':';
+    out += members[i].second;
+    out += ',';
+  }
+  out += '}';
+  return true;
+}
+
 bool append_canonical(std::string& out, const json::Value& value) {
   switch (value.kind()) {
     case json::Kind::kNull:
@@ -68,24 +120,13 @@ bool append_canonical(std::string& out, const json::Value& value) {
     case json::Kind::kObject:
       break;
   }
-  std::vector<std::pair<std::string, std::string>> members;
-  members.reserve(value.size());
-  for (const auto member : value) {
-    std::string child;
-    if (!append_canonical(child, member.value)) return false;
-    members.emplace_back(member.name(), std::move(child));
-  }
-  std::sort(members.begin(), members.end());
-  out += '{';
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (i != 0 && members[i].first == members[i - 1].first) return false;
-    json::append_string(out, members[i].first);
-    out += ':';
-    out += members[i].second;
-    out += ',';
-  }
-  out += '}';
-  return true;
+  return append_members(out, value, nullptr);
+}
+
+bool has_volatile_lines(const message::Message& message, const Spelling* spelling) {
+  const bool said_once =
+      message.role == message::Role::kSystem || message.role == message::Role::kDeveloper;
+  return said_once && spelling != nullptr && !spelling->volatile_lines.empty();
 }
 
 // Bytes of the whitespace character that `text` starts with (0: none). The union of what
@@ -122,36 +163,69 @@ std::string_view trim_whitespace(std::string_view text) {
   return text;
 }
 
-std::string canonical_arguments(std::string_view arguments) {
+std::string canonical_arguments(std::string_view arguments, const Spelling* spelling) {
   const std::string_view trimmed = trim_whitespace(arguments);
   if (trimmed.empty() || trimmed == "null" || trimmed == "{}") return "{}";
   auto doc = json::Document::parse(std::string(trimmed));
   std::string out;
-  if (doc && append_canonical(out, doc->root())) return out;
+  if (spelling != nullptr && !spelling->rewrites_arguments()) spelling = nullptr;
+  if (doc && (doc->root().is_object() ? append_members(out, doc->root(), spelling)
+                                      : append_canonical(out, doc->root())))
+    return out;
   return "raw:" + std::string(arguments);
 }
 
-Digest extend(DigestBuilder& builder, const Digest& previous, const message::Message& message) {
+Digest extend(DigestBuilder& builder, const Digest& previous, const message::Message& message,
+              const Spelling* spelling) {
   builder.add(previous);
   builder.add('r', message::name(message.role));
   const bool assistant = message.role == message::Role::kAssistant;
-  builder.add('t', assistant ? trim_whitespace(message.text) : std::string_view(message.text));
+  if (has_volatile_lines(message, spelling)) {
+    builder.add('t', settled_text(*spelling, message.text));
+  } else {
+    builder.add('t', assistant ? trim_whitespace(message.text) : std::string_view(message.text));
+  }
   if (!message.name.empty()) builder.add('n', message.name);
   for (const auto& call : message.tool_calls)
-    builder.add('c', call.name).add('a', canonical_arguments(call.arguments));
+    builder.add('c', call.name).add('a', canonical_arguments(call.arguments, spelling));
   return builder.finish();
 }
 
 std::vector<Digest> chain(DigestBuilder& builder, const Digest& root,
-                          std::span<const message::Message> messages) {
+                          std::span<const message::Message> messages, const Spelling* spelling) {
   std::vector<Digest> digests;
   digests.reserve(messages.size());
   Digest last = root;
   for (const auto& message : messages) {
-    last = extend(builder, last, message);
+    last = extend(builder, last, message, spelling);
     digests.push_back(last);
   }
   return digests;
+}
+
+Match match_texts(const message::Message& stored, const message::Message& sent,
+                  const Spelling* spelling) {
+  if (stored.text == sent.text) return Match::kEqual;
+  if (stored.role == message::Role::kAssistant) {
+    return trim_whitespace(stored.text) == trim_whitespace(sent.text) ? Match::kEqual
+                                                                      : Match::kDifferent;
+  }
+  if (!has_volatile_lines(stored, spelling)) return Match::kDifferent;
+  return settled_text(*spelling, stored.text) == settled_text(*spelling, sent.text)
+             ? Match::kSpelled
+             : Match::kDifferent;
+}
+
+Match match_arguments(const message::ToolCall& stored, const message::ToolCall& sent,
+                      const Spelling* spelling) {
+  if (stored.arguments == sent.arguments ||
+      canonical_arguments(stored.arguments) == canonical_arguments(sent.arguments))
+    return Match::kEqual;
+  if (spelling == nullptr || stored.id != sent.id) return Match::kDifferent;
+  return canonical_arguments(stored.arguments, spelling) ==
+                 canonical_arguments(sent.arguments, spelling)
+             ? Match::kSpelled
+             : Match::kDifferent;
 }
 
 ReasoningMatch match_reasoning(const message::Message& stored, const message::Message& sent) {
