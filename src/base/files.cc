@@ -221,6 +221,13 @@ class SystemFiles final : public Files {
     return system_error("can't remove", path, errno);
   }
 
+  Status sync_all(const std::string& path) override {
+    Fd dir(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (dir.fd < 0 || ::syncfs(dir.fd) != 0)
+      return system_error("can't sync the file system of", path, errno);
+    return {};
+  }
+
   Result<std::vector<std::string>> list(const std::string& path) override {
     std::error_code code;
     std::vector<std::string> names;

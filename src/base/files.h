@@ -60,6 +60,9 @@ class Files {
   [[nodiscard]] virtual bool exists(const std::string& path) = 0;
   // A file, or an empty directory.
   virtual Status remove(const std::string& path) = 0;
+  // Waits until all that was written to the file system of `path` (a directory) survives a crash of
+  // the machine: for many files at once, where sync() of each would cost as many waits.
+  virtual Status sync_all(const std::string& path) = 0;
   // Names (not paths) of the entries of a directory, sorted.
   virtual Result<std::vector<std::string>> list(const std::string& path) = 0;
 };

@@ -134,6 +134,11 @@ TEST_P(FilesContract, a_directory_lists_its_entries_sorted) {
   EXPECT_EQ(files_->list(at("d/")).value(), (std::vector<std::string>{"b", "e"}));
 }
 
+TEST_P(FilesContract, a_file_system_is_synced_by_a_directory_of_it) {
+  EXPECT_TRUE(files_->sync_all(root_).ok());
+  EXPECT_FALSE(files_->sync_all(at("missing")).ok());
+}
+
 INSTANTIATE_TEST_SUITE_P(Real, FilesContract, ::testing::Values(false));
 INSTANTIATE_TEST_SUITE_P(Simulated, FilesContract, ::testing::Values(true));
 
@@ -163,6 +168,22 @@ TEST(SimFiles, a_crash_keeps_what_was_synced_and_a_prefix_of_the_rest) {
     EXPECT_FALSE((*file)->append("late").ok());  // opened before the crash
   }
   EXPECT_TRUE(lost_some);
+}
+
+TEST(SimFiles, what_was_written_before_a_sync_of_all_survives_in_each_file) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    sim::SimFiles files(seed);
+    for (const char* name : {"a", "b"}) {
+      auto file = std::move(files.open_append(name).value());
+      ASSERT_TRUE(file->append("synced").ok());
+    }
+    ASSERT_TRUE(files.sync_all(".").ok());
+    auto file = std::move(files.open_append("b").value());
+    ASSERT_TRUE(file->append("!").ok());
+    files.crash();
+    EXPECT_EQ(files.read("a", 100).value(), "synced");
+    EXPECT_EQ(files.read("b", 100).value().substr(0, 6), "synced");
+  }
 }
 
 TEST(SimFiles, an_unsynced_truncation_is_undone_by_a_crash) {

@@ -13,6 +13,7 @@
 #include "cli/exposure.h"
 #include "cli/model_options.h"
 #include "cli/profile_options.h"
+#include "cli/serve_records.h"
 #include "cli/serve_relay.h"
 #include "cli/store_options.h"
 #include "engine/background.h"
@@ -144,12 +145,9 @@ class Serving {
     for (std::size_t i = 0; i < loops_.size(); ++i)
       parts_.push_back(std::make_unique<Part>(loops_[i], *files_, *worker_));
     if (!options_.record_dir.empty()) {
-      recorder_ = std::make_unique<gateway::Recorder>(*files_, *worker_, options_.record_dir,
-                                                      model_->checkpoint);
-      recorder_->on_failure(
-          [](const base::Error& error) { say("a record line was not written: " + error.message); });
-      if (auto status = recorder_->open(); !status.ok())
-        return std::move(status).error().within("--record-dir");
+      auto records = Records::open(*files_, options_.record_dir, model_->checkpoint, *store_);
+      if (!records) return std::move(records).error().within("--record-dir");
+      records_ = std::move(*records);
     }
     if (auto status = check_port(); !status.ok()) return status;
     std::uint16_t port = options_.port;
@@ -161,9 +159,9 @@ class Serving {
     for (const auto& part : parts_) {
       auto engine = make_engines(part->runtime);
       if (!engine.ok()) return std::move(engine).error();
-      part->instance = std::make_unique<api::Instance>(part->runtime, *model_, std::move(*engine),
-                                                       store_->on(part->runtime.executor),
-                                                       recorder_.get(), store_->key(), instance);
+      part->instance = std::make_unique<api::Instance>(
+          part->runtime, *model_, std::move(*engine), store_->on(part->runtime.executor),
+          records_ ? &records_->recorder() : nullptr, store_->key(), instance);
       const auto use =
           parts_.size() == 1 ? base::Network::PortUse::kExclusive : base::Network::PortUse::kShared;
       const auto bound = part->instance->start(options_.host, port, use);
@@ -200,6 +198,7 @@ class Serving {
   void loop() {
     loops_[0].on_terminate([this](int) { stop(); });
     loops_.run();
+    if (records_) records_->close();
   }
 
   using Made = base::Result<std::unique_ptr<engine::Engine>>;
@@ -255,7 +254,7 @@ class Serving {
   std::vector<std::unique_ptr<Part>> parts_;
   std::unique_ptr<StoreHome> store_;  // ends before the loops that it answers on
   std::unique_ptr<base::Worker> worker_ = base::thread_worker("files");
-  std::unique_ptr<gateway::Recorder> recorder_;
+  std::unique_ptr<Records> records_;
 };
 
 // Replicas are of one kind and mode: what one shows of itself holds for those that can't be asked

@@ -129,6 +129,13 @@ std::string assistant_message_json(const message::Message& message) {
   return w.take();
 }
 
+bool extends_row(const Turn& turn, std::uint64_t written) {
+  for (const auto* at = &turn; at->parent; at = at->parent.get()) {
+    if (at->parent->id == written) return at->parent_trim == 0;
+  }
+  return false;
+}
+
 std::string record_line(const trajectory::TurnPtr& turn, const RecordPlace& place) {
   Writer w;
   w.begin_object().field("schema_version", "tito.record.v1").field("session_id", turn->session_id);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "trajectory/turn.h"
@@ -20,6 +21,9 @@ struct RecordPlace {
 // discarded_token_ids, template_kwargs, timings. A turn by messages has token_exact false, no ids,
 // and members messages, tools, usage.
 std::string record_line(const trajectory::TurnPtr& turn, const RecordPlace& place);
+
+// Does the prompt of `turn` begin with the whole row of the turn `written`?
+bool extends_row(const trajectory::Turn& turn, std::uint64_t written);
 
 // The line that ends a session's file: {"schema_version":"tito.session.v1", session_id, turns,
 // reason, ts}.

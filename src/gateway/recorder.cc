@@ -9,18 +9,6 @@ namespace verbatim::gateway {
 using base::Status;
 using base::Task;
 
-namespace {
-
-// Does the prompt of `turn` begin with the whole row of the turn `written`?
-bool extends(const trajectory::Turn& turn, std::uint64_t written) {
-  for (const auto* at = &turn; at->parent; at = at->parent.get()) {
-    if (at->parent->id == written) return at->parent_trim == 0;
-  }
-  return false;
-}
-
-}  // namespace
-
 Recorder::Recorder(base::Files& files, base::Worker& worker, std::string dir,
                    std::string checkpoint, std::size_t stateless_files)
     : files_(files),
@@ -35,7 +23,8 @@ Status Recorder::open() {
 
 void Recorder::committing(const std::string& session_id) {
   std::lock_guard lock(mutex_);
-  ++under_way_[session_id].commits;
+  UnderWay& under_way = under_way_[session_id];
+  if (under_way.commits++ == 0 && mark_ != nullptr) under_way.began = mark_->begin();
 }
 
 Task<void> Recorder::not_committed(base::Executor& executor, std::string session_id) {
@@ -49,6 +38,7 @@ Task<void> Recorder::settle(base::Executor& executor, std::string session_id) {
     const auto it = under_way_.find(session_id);
     if (it == under_way_.end() || --it->second.commits > 0) co_return;
     end = std::move(it->second.end);
+    if (mark_ != nullptr) mark_->end(it->second.began);
     under_way_.erase(it);
   }
   if (end) co_await write_end(executor, std::move(session_id), *end);
@@ -67,6 +57,7 @@ Task<void> Recorder::committed(base::Executor& executor, trajectory::TurnPtr tur
     }
     const auto status = append(turn->session_id, record_line(turn, place));
     const bool written = status.ok();
+    if (!written && mark_ != nullptr) mark_->failed();
     if (!written && tell_) tell_(status.error());
     std::lock_guard lock(mutex_);
     remember(*turn, use, written);
@@ -77,7 +68,7 @@ Task<void> Recorder::committed(base::Executor& executor, trajectory::TurnPtr tur
 
 bool Recorder::prefix_stable(const trajectory::Turn& turn) const {
   const auto it = open_.find(turn.session_id);
-  if (it != open_.end()) return !it->second.written || extends(turn, *it->second.written);
+  if (it != open_.end()) return !it->second.written || extends_row(turn, *it->second.written);
   if (turn.seq == 1) return true;
   // Forgotten. Where no line ever failed, the last one there is that of the turn committed before.
   return failed_ == 0 && turn.parent && turn.parent->seq + 1 == turn.seq && turn.parent_trim == 0;
@@ -98,8 +89,8 @@ void Recorder::remember(const trajectory::Turn& turn, store::SessionUse use, boo
 }
 
 Task<void> Recorder::session_ended(base::Executor& executor, std::string session_id,
-                                   std::string_view reason) {
-  End end{std::string(reason), executor.clock().wall_ms()};
+                                   std::string_view reason, std::uint64_t turns) {
+  End end{std::string(reason), turns, executor.clock().wall_ms()};
   {
     std::lock_guard lock(mutex_);
     const auto it = under_way_.find(session_id);
@@ -113,21 +104,29 @@ Task<void> Recorder::session_ended(base::Executor& executor, std::string session
 
 Task<void> Recorder::write_end(base::Executor& executor, std::string session_id, End end) {
   co_await base::run_on(worker_, executor, [this, &session_id, &end] {
-    std::uint64_t turns = 0;
+    bool known = false;
     {
       std::lock_guard lock(mutex_);
       const auto it = open_.find(session_id);
-      if (it == open_.end()) return true;
-      turns = it->second.turns;
-      stateless_.erase(it->second.used);
-      open_.erase(it);
+      known = it != open_.end();
+      if (known) {
+        end.turns = std::max(end.turns, it->second.turns);
+        stateless_.erase(it->second.used);
+        open_.erase(it);
+      }
     }
-    return append(session_id, session_end_line(session_id, turns, end.reason, end.at_ms)).ok();
+    // Written before this process, or forgotten.
+    if (!known && !files_.exists(path_of(session_id))) return true;
+    return append(session_id, session_end_line(session_id, end.turns, end.reason, end.at_ms)).ok();
   });
 }
 
+std::string Recorder::path_of(const std::string& session_id) const {
+  return dir_ + "/" + session_id + ".jsonl";
+}
+
 Status Recorder::append(const std::string& session_id, std::string line) {
-  auto file = files_.open_append(dir_ + "/" + session_id + ".jsonl");
+  auto file = files_.open_append(path_of(session_id));
   if (!file) return std::move(file).error();
   line += '\n';
   const auto before = (*file)->size();

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/worker.h"
+#include "gateway/record_mark.h"
 #include "gateway/turn_runner.h"
 
 namespace verbatim::gateway {
@@ -16,9 +17,9 @@ namespace verbatim::gateway {
 // Writes committed turns to DIR/<session id>.jsonl, one line each, as they are committed: a
 // projection of the store for trainers. It never fails a turn: a line that can't be written is
 // counted, told to `on_failure`, cut off again if half of it was, and shows as a gap of
-// turn_index. A line stands behind its parent's; siblings that were committed at one time may stand
-// in either order, and turn_index tells the order of commits. Shared by all threads; the files are
-// touched on the runtime's worker.
+// turn_index until the next start mends it (record_repair.h). A line stands behind its parent's;
+// siblings that were committed at one time may stand in either order, and turn_index tells the
+// order of commits. Shared by all threads; the files are touched on the runtime's worker.
 //
 // What it remembers is a few words per session that was not ended. Stateless chat never ends, so of
 // its files only the `stateless_files` that were written to last are remembered; of any other the
@@ -28,6 +29,8 @@ class Recorder final : public CommitListener {
   Recorder(base::Files& files, base::Worker& worker, std::string dir, std::string checkpoint,
            std::size_t stateless_files = 16384);
 
+  // Tells it of each commit and of lines that failed. Outlives this.
+  void keep(RecordMark& mark) { mark_ = &mark; }
   // Called on the worker for each line that could not be written.
   void on_failure(std::function<void(const base::Error&)> tell) { tell_ = std::move(tell); }
   // Makes the directory. kUnavailable with the reason.
@@ -36,10 +39,10 @@ class Recorder final : public CommitListener {
   base::Task<void> committed(base::Executor& executor, trajectory::TurnPtr turn,
                              store::SessionUse use) override;
   base::Task<void> not_committed(base::Executor& executor, std::string session_id) override;
-  // Ends the file of a session that has lines it remembers: now, or behind the last of its commits
-  // under way.
+  // Ends the file of a session that has one: now, or behind the last of its commits under way.
+  // `turns`: those it had, as far as the caller knows.
   base::Task<void> session_ended(base::Executor& executor, std::string session_id,
-                                 std::string_view reason);
+                                 std::string_view reason, std::uint64_t turns);
 
   [[nodiscard]] std::uint64_t failed_lines() const;
   // Files of which something is remembered.
@@ -53,11 +56,13 @@ class Recorder final : public CommitListener {
   };
   struct End {
     std::string reason;
+    std::uint64_t turns = 0;
     std::int64_t at_ms = 0;
   };
   // Commits of a session under way: the store may have taken a turn whose line is yet to come.
   struct UnderWay {
     std::uint64_t commits = 0;
+    std::uint64_t began = 0;  // the first of them, as the mark knows it
     std::optional<End> end;
   };
   // One commit less is under way.
@@ -66,6 +71,7 @@ class Recorder final : public CommitListener {
   // What a line says of its place, and what is remembered for the next. Under the mutex.
   [[nodiscard]] bool prefix_stable(const trajectory::Turn& turn) const;
   void remember(const trajectory::Turn& turn, store::SessionUse use, bool written);
+  [[nodiscard]] std::string path_of(const std::string& session_id) const;
   base::Status append(const std::string& session_id, std::string line);
 
   base::Files& files_;
@@ -80,6 +86,7 @@ class Recorder final : public CommitListener {
   std::map<std::string, UnderWay> under_way_;
   std::uint64_t failed_ = 0;
   std::function<void(const base::Error&)> tell_;
+  RecordMark* mark_ = nullptr;
 };
 
 }  // namespace verbatim::gateway

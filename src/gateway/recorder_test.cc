@@ -33,8 +33,8 @@ struct Recording {
     scene.run(recorder.committed(scene.world.executor, turn, store::SessionUse::kImplicit));
     return turn;
   }
-  void end(std::string_view reason) {
-    scene.run(recorder.session_ended(scene.world.executor, Scene::kSession, reason));
+  void end(std::string_view reason, std::uint64_t turns = 0) {
+    scene.run(recorder.session_ended(scene.world.executor, Scene::kSession, reason, turns));
   }
   std::vector<std::string> lines(const std::string& session = Scene::kSession) {
     const auto text = scene.world.files.read("records/" + session + ".jsonl", 1 << 24);
@@ -191,6 +191,15 @@ TEST(Recorder, a_session_without_lines_gets_no_file) {
   Recording r;
   r.end("deleted");
   EXPECT_FALSE(r.scene.world.files.exists("records/s1.jsonl"));
+}
+
+TEST(Recorder, a_file_from_before_this_process_is_ended_too) {
+  Recording r;
+  r.commit(r.first());
+  Recorder next(r.scene.world.files, r.scene.world.worker, "records", "toys/chat");
+  r.scene.run(next.session_ended(r.scene.world.executor, Scene::kSession, "deleted", 1));
+  EXPECT_EQ(r.lines().size(), 2U);
+  EXPECT_EQ(testing::Answer::text_at(r.lines().back(), {"turns"}), "1");
 }
 
 TEST(Recorder, each_session_has_a_file_of_its_own) {

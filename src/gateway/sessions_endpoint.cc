@@ -160,7 +160,7 @@ Task<void> SessionsEndpoint::remove(net::Responder& responder, Caller caller, st
   if (!status.ok()) co_return co_await send_error(responder, status.error());
   running_.cancel(id);
   if (recorder_ != nullptr)
-    co_await recorder_->session_ended(runtime_.executor, std::move(id), "deleted");
+    co_await recorder_->session_ended(runtime_.executor, std::move(id), "deleted", info->turns);
   (void)co_await responder.send(204, kJson, "");
 }
 

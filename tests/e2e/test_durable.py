@@ -149,6 +149,16 @@ def check_kept(gateway: Gateway, known: dict):
         assert texts.get(identifier, text) == text
 
 
+def check_records(gateway: Gateway, known: dict):
+    """The record file of a session is what the store holds: whole lines, each turn once, behind its parent."""
+    nodes = gateway.http.get(f"/sessions/{known['session']}/tree").json()["nodes"]
+    lines = turns(gateway.record(known["session"]))
+    assert sorted(line["turn"] for line in lines) == sorted(node["id"] for node in nodes)
+    check_prefix(lines)
+    check_segments(lines)
+    check_logprobs(lines)
+
+
 def test_what_was_answered_survives_a_kill_under_load(place):
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
@@ -169,6 +179,7 @@ def test_what_was_answered_survives_a_kill_under_load(place):
         for known in conversations:
             if "session" in known:
                 check_kept(place.gateway, known)
+                check_records(place.gateway, known)
     assert answered_by(conversations) >= KILLS
     for known in conversations:
         assert known.get("statuses", {200}) <= {200, 503}, known["statuses"]
@@ -240,3 +251,29 @@ def test_a_store_is_looked_after(place):
     assert checked.returncode == 1 and "can't be read" in checked.stdout, checked
     place.file.unlink()
     assert "there is no store" in tool(place, "check").stderr
+
+
+def test_record_files_are_mended_at_start(place):
+    dialogues = [Dialogue(place.gateway) for _ in range(3)]
+    for dialogue in dialogues:
+        for number in range(3):
+            dialogue.say(f"Question {number}")
+    paths = [place.gateway.records / f"{dialogue.session}.jsonl" for dialogue in dialogues]
+    whole = [path.read_bytes() for path in paths]
+    place.kill()
+    # As kills and full disks leave them.
+    paths[0].write_bytes(whole[0][:-100])
+    paths[1].unlink()
+    lines = whole[2].splitlines(keepends=True)
+    paths[2].write_bytes(lines[0] + lines[2])
+    (place.gateway.records / "another.jsonl").write_text("not ours")
+    place.begin()
+    assert [path.read_bytes() for path in paths] == whole
+    assert (place.gateway.records / "another.jsonl").read_text() == "not ours"
+    said = place.gateway.program.errors()
+    assert "1 file of sessions that the store does not hold" in said and "6 lines written, 1 file made, 2 files cut" in said, said
+    place.end()
+    # Behind an end in good order nothing is looked at.
+    paths[1].unlink()
+    place.begin()
+    assert not paths[1].exists()

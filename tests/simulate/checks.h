@@ -68,7 +68,8 @@ class Checks {
     base::Duration slack{0};     // within this time
   };
   void at_end(const End& end);
-  void records(base::Files& files, const std::string& dir, std::uint64_t failed_lines);
+  void records(base::Files& files, const std::string& dir,
+               std::optional<std::uint64_t> failed_lines);
 
   // Nothing has changed since, and nothing was about to.
   [[nodiscard]] bool still(const Look& before) const {

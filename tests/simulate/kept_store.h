@@ -64,6 +64,10 @@ class KeptStore {
   // Behind the end of all that used it: the power is back, what survived is opened.
   base::Status start_again();
   [[nodiscard]] store::sqlite::WriterStats stats() const;
+  // On disk, while it is open.
+  [[nodiscard]] base::Result<std::unique_ptr<store::CommitLog>> commit_log() const {
+    return database_->commit_log();
+  }
 
  private:
   base::Status open();

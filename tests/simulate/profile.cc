@@ -28,11 +28,11 @@ void break_link(base::sim::SimNetworkOptions& link, unsigned chance, bool stalls
   if (stalls) link.stall = chance;
 }
 
-// Every other world loses power; its record files, which are not synced, are not looked at.
+// Every other world loses power.
 void lose_power(Profile& profile, std::uint64_t seed) {
   profile.disk = {.fail_write = kStoreDiskFault, .fail_sync = 2 * kStoreDiskFault};
   profile.crashes = seed % 2 == 1;
-  if (profile.crashes) profile.records = profile.closes_early = false;
+  if (profile.crashes) profile.closes_early = false;
 }
 
 // Those that only some engines have, or only answers of some form, come the more often there.

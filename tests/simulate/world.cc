@@ -15,6 +15,7 @@
 #include "simulate/deaf_engine.h"
 #include "simulate/engines.h"
 #include "simulate/faulty_store.h"
+#include "simulate/kept_records.h"
 #include "simulate/kept_store.h"
 #include "simulate/plumbing.h"
 #include "simulate/profile.h"
@@ -27,7 +28,6 @@ namespace {
 
 constexpr std::uint16_t kGatewayPort = 8080;
 constexpr std::uint64_t kContext = 8192;
-constexpr const char* kRecords = "records";
 // Far over what turns take, byte by byte and with all their retries.
 constexpr std::uint64_t kMaxJobsPerTurn = 20'000;
 // Over it a turn is given up; far over what any reply takes.
@@ -85,6 +85,7 @@ class World {
   std::unique_ptr<engine::Engine> make_engine(std::size_t replica);
   std::unique_ptr<engine::Engine> make_engines();
   void check_idle();
+  void check_records();
   void count_faults(Counts& faults);
 
   const Profile profile_;
@@ -109,7 +110,7 @@ class World {
   std::unique_ptr<FaultyStore> far_store_;  // as the gateway sees it
   std::unique_ptr<gateway::Model> model_;
   Engines engines_;
-  std::unique_ptr<gateway::Recorder> recorder_;
+  std::unique_ptr<KeptRecords> records_;
   std::unique_ptr<api::Instance> gateway_;
   Checks checks_;
   Stage stage_;
@@ -143,8 +144,8 @@ World::World(const SharedModel& model, std::uint64_t seed, std::uint64_t turns,
   stage_.forgets = profile_.forgets();
   executor_.set_max_jobs(base::sim::SimExecutor::kMaxJobs + turns * kMaxJobsPerTurn);
   if (profile_.records) {
-    recorder_ = std::make_unique<gateway::Recorder>(files_, worker_, kRecords, "toy");
-    (void)recorder_->open();
+    records_ = std::make_unique<KeptRecords>(executor_, files_, worker_, seed * 31 + 10);
+    records_->begin(kept_, findings_);
     files_.options() = profile_.files;
   }
   make_gateway();
@@ -172,7 +173,8 @@ void World::make_gateway() {
   api::InstanceOptions options;
   options.runner.turn_timeout = kTurnTimeout;
   gateway_ = std::make_unique<api::Instance>(gateway_runtime_, *model_, make_engines(), *far_store_,
-                                             recorder_.get(), "key of digests", options);
+                                             records_ ? records_->recorder() : nullptr,
+                                             "key of digests", options);
 }
 
 // The power goes in the middle of a write, and comes back; the gateway starts anew.
@@ -189,12 +191,15 @@ Task<void> World::lose_power_now_and_then() {
     checks_.set_down();
     co_await gateway_->drain(executor_.clock().now());
     gateway_ = nullptr;
+    if (records_) records_->end();
+    files_.crash();
     const auto status = kept_.start_again();
     findings_.check(status.ok(), "I9", "a store that opens behind a loss of power",
                     status.ok() ? "" : status.error().message);
     wrap_store();
-    make_gateway();
     checks_.started_again();
+    if (records_) records_->begin(kept_, findings_);
+    make_gateway();
     (void)gateway_->start("gateway", kGatewayPort, base::Network::PortUse::kExclusive);
   }
 }
@@ -262,6 +267,20 @@ void World::check_idle() {
   }
 }
 
+// Behind a loss of power all lines are there once more when the gateway starts again.
+void World::check_records() {
+  if (!records_) return;
+  files_.options() = {};
+  std::optional<std::uint64_t> failed = records_->failed_lines();
+  if (profile_.crashes) {
+    records_->end();
+    records_->begin(kept_, findings_);
+    failed.reset();
+  }
+  checks_.records(files_, KeptRecords::kFolder, failed);
+  ledger_.counts["check: record lines repaired"] += records_->repaired_lines();
+}
+
 Run World::run() {
   const bool ended = executor_.run(live());
   findings_.check(ended, "stuck", "an end of the run", "nothing left to do before it");
@@ -270,8 +289,7 @@ Run World::run() {
   findings_.check(executor_.clock().now() - over < std::chrono::minutes(5), "leak",
                   "nothing that waits behind the end", "a timer");
   checks_.at_end({profile_.aborts_arrive(), kAbortSlack});
-  files_.options() = {};
-  if (recorder_) checks_.records(files_, kRecords, recorder_->failed_lines());
+  check_records();
   Run run;
   run.trace = executor_.trace();
   run.store_hash = std::hash<std::string>{}(kept_.view().dump());

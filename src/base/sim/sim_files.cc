@@ -188,6 +188,20 @@ Status SimFiles::remove(const std::string& path) {
   return {};
 }
 
+Status SimFiles::sync_all(const std::string& path) {
+  if (!directories_.contains(without_slash(path))) return missing("can't sync", path);
+  if (random_.chance(options_.fail_sync)) {
+    ++faults_.sync;
+    return failed("can't sync the file system of", path, "Input/output error");
+  }
+  for (auto& [name, node] : files_) {
+    node->synced = node->bytes.size();
+    node->survivor.reset();
+  }
+  removed_.clear();
+  return {};
+}
+
 Result<std::vector<std::string>> SimFiles::list(const std::string& path) {
   const std::string directory = without_slash(path);
   if (!directories_.contains(directory)) return missing("can't list", path);

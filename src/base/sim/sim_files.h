@@ -46,6 +46,7 @@ class SimFiles final : public Files {
   }
   [[nodiscard]] bool exists(const std::string& path) override;
   Status remove(const std::string& path) override;
+  Status sync_all(const std::string& path) override;
   Result<std::vector<std::string>> list(const std::string& path) override;
 
   // The machine stops and starts again: files opened before fail from here on.

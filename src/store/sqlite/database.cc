@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include "store/sqlite/commit_log.h"
 #include "store/sqlite/schema.h"
 
 namespace verbatim::store::sqlite {
@@ -151,6 +152,12 @@ void Database::checkpoint(std::function<void()> done) {
                               nullptr, nullptr);
     done();
   });
+}
+
+Result<std::unique_ptr<CommitLog>> Database::commit_log() const {
+  auto connection = connect(Connection::Mode::kRead);
+  if (!connection) return std::move(connection).error();
+  return sqlite::commit_log(std::move(*connection), key_);
 }
 
 std::string Database::dump() {

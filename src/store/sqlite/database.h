@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/random.h"
 #include "base/worker.h"
+#include "store/commit_log.h"
 #include "store/sqlite/reader.h"
 #include "store/sqlite/writer.h"
 
@@ -72,6 +73,8 @@ class Database {
   [[nodiscard]] std::size_t queued_reads_limit() const { return options_.queued_reads; }
   [[nodiscard]] std::string dump();
   [[nodiscard]] int schema_found() const { return schema_found_; }
+  // Reads on a connection of its own. Ends before this.
+  [[nodiscard]] base::Result<std::unique_ptr<CommitLog>> commit_log() const;
 
  private:
   Database(DatabaseWorkers workers, DatabaseOptions options);

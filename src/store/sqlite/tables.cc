@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "store/rules.h"
+#include "store/sqlite/commit_log.h"
 
 namespace verbatim::store::sqlite {
 
@@ -25,6 +26,9 @@ Result<Tables> Tables::of(Connection& connection, PathCache& cache, std::uint64_
       connection.integer("SELECT coalesce(sum(disk), 0) FROM session WHERE implicit = 1");
   if (!bytes) return bytes.error();
   tables.implicit_bytes_ = tables.kept_implicit_bytes_ = unstored(*bytes);
+  const auto last = connection.integer(kLastCommit);
+  if (!last) return last.error();
+  tables.last_commit_ = *last;
   return tables;
 }
 
@@ -47,7 +51,7 @@ Status Tables::prepare() {
       {&find_child_, "SELECT 1 FROM turn WHERE session = ?1 AND seq > ?2 AND parent = ?2 LIMIT 1"},
       {&find_id_, "SELECT 1 FROM turn WHERE id = ?"},
       {&insert_turn_, "INSERT INTO turn VALUES(?, ?, ?, ?, ?, ?, ?, ?)"},
-      {&insert_body_, "INSERT INTO body(bytes) VALUES(?)"},
+      {&insert_body_, "INSERT INTO body VALUES(?, ?)"},
       {&same_digest_, "SELECT 1 FROM turn WHERE digest = ? LIMIT 1"},
       {&find_root_, "SELECT number FROM root WHERE hash = ?"},
       {&insert_root_, "INSERT INTO root(hash, bytes) VALUES(?, ?)"},
@@ -59,6 +63,10 @@ Status Tables::prepare() {
       {&erase_bodies_,
        "DELETE FROM body WHERE number IN (SELECT body FROM turn WHERE session = ?)"},
       {&erase_turns_, "DELETE FROM turn WHERE session = ?"},
+      {&last_body_, "SELECT coalesce(max(number), 0) FROM body"},
+      {&note_commit_,
+       "INSERT INTO meta VALUES('commits', ?) ON CONFLICT(name) DO UPDATE SET value = "
+       "excluded.value"},
   };
   for (const auto& [statement, sql] : all) {
     auto prepared = connection_->prepare(sql);
@@ -150,7 +158,20 @@ Status Tables::erase_session(const SessionRow& session) {
     if (auto status = erase->run(); !status.ok()) return status;
   }
   if (session.info.implicit) implicit_bytes_ -= std::min(implicit_bytes_, session.disk);
-  return {};
+  return note_last_commit();
+}
+
+Status Tables::note_last_commit() {
+  if (noted_commit_ == last_commit_) return {};
+  {
+    Use last(last_body_);
+    bool there = false;
+    if (auto status = any(last, there); !status.ok()) return status;
+    if (there && last->integer(0) == last_commit_) return {};
+  }
+  note_commit_.bind(1, last_commit_);
+  noted_commit_ = last_commit_;
+  return note_commit_.run();
 }
 
 Status Tables::erase_unused_roots(std::int64_t session) {
@@ -215,7 +236,8 @@ Status Tables::find_root(const PreparedTurns& prepared, std::uint64_t session, s
 
 Status Tables::insert_turn(const Turn& turn, std::uint64_t session, std::int64_t root,
                            const std::string& body) {
-  insert_body_.bind_bytes(1, body);
+  insert_body_.bind(1, ++last_commit_);
+  insert_body_.bind_bytes(2, body);
   if (auto status = insert_body_.run(); !status.ok()) return status;
   insert_turn_.bind(1, stored(session));
   insert_turn_.bind(2, stored(turn.seq));
@@ -224,7 +246,7 @@ Status Tables::insert_turn(const Turn& turn, std::uint64_t session, std::int64_t
   insert_turn_.bind(5, stored(turn.branch));
   insert_turn_.bind(6, root);
   insert_turn_.bind_bytes(7, stored(turn.digest));
-  insert_turn_.bind(8, connection_->last_row());
+  insert_turn_.bind(8, last_commit_);
   return insert_turn_.run();
 }
 
@@ -236,8 +258,7 @@ Status Tables::update_session(const SessionRow& session) {
   update_session_.bind(5, stored(session.info.bytes));
   update_session_.bind(6, session.info.last_used_ms);
   update_session_.bind(7, stored(session.disk));
-  // The body that was inserted last; the table of turns has no row ids of its own.
-  update_session_.bind(8, connection_->last_row());
+  update_session_.bind(8, last_commit_);
   return update_session_.run();
 }
 

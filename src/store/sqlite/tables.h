@@ -42,7 +42,10 @@ class Tables {
   // Drops sessions of stateless chat that are too much, but not `keep`. Their ids.
   base::Status shrink(const std::string& keep, std::vector<std::string>& dropped);
   // The transaction was given up, or committed.
-  void given_up() { implicit_bytes_ = kept_implicit_bytes_; }
+  void given_up() {
+    implicit_bytes_ = kept_implicit_bytes_;
+    noted_commit_ = 0;
+  }
   void committed() { kept_implicit_bytes_ = implicit_bytes_; }
 
  private:
@@ -59,6 +62,9 @@ class Tables {
   base::Status update_session(const SessionRow& session);
   base::Status erase_session(const SessionRow& session);
   base::Status erase_unused_roots(std::int64_t session);
+  // Numbers of commits are never used again, see commit_log.h: where the last one's body is gone,
+  // `meta` keeps its number.
+  base::Status note_last_commit();
   base::Status find_parent(std::uint64_t session, const Turn& parent, std::optional<Parent>& found);
   base::Status find_root(const PreparedTurns& prepared, std::uint64_t session, std::int64_t& root);
   base::Status find_place(const NewTurns& added, std::optional<SessionRow>& session,
@@ -76,11 +82,13 @@ class Tables {
   std::uint64_t implicit_limit_ = 0;
   std::uint64_t implicit_bytes_ = 0;
   std::uint64_t kept_implicit_bytes_ = 0;  // as the last commit left them
+  std::int64_t last_commit_ = 0;           // number of the body that was written last
+  std::int64_t noted_commit_ = 0;          // in `meta`, as far as is known
   Statement find_session_, find_spec_, find_secret_, insert_session_, update_session_;
   Statement erase_session_, oldest_implicit_;
   Statement find_parent_, find_child_, find_id_, insert_turn_, insert_body_, same_digest_;
   Statement find_root_, insert_root_, use_root_, roots_of_, unuse_root_, root_used_, erase_root_;
-  Statement erase_bodies_, erase_turns_;
+  Statement erase_bodies_, erase_turns_, last_body_, note_commit_;
 };
 
 }  // namespace verbatim::store::sqlite

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "store/commit_log.h"
+
+namespace verbatim::gateway {
+
+// What a record file lacks of a session.
+struct RecordGaps {
+  std::uint64_t keep = 0;              // bytes from the front that stay; what is behind goes
+  std::vector<std::uint64_t> missing;  // seqs, rising
+  std::optional<std::uint64_t> last;   // id of the turn of the last line that stays
+  bool unordered = false;              // a line stands in front of its parent's, and can't be moved
+};
+
+// Compares the text of a file with the session. Reads lines from the end on, and no more of them
+// than it takes to find all turns from `first_new` on; where one is missing, all. A line is taken
+// for whole when it begins and ends as record_line() and session_end_line() write them.
+RecordGaps find_gaps(std::string_view text, const store::CommitLog::Changed& session);
+
+}  // namespace verbatim::gateway
