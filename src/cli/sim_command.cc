@@ -23,6 +23,7 @@ struct SimCommandOptions {
   std::string face = "sglang";
   std::string profile;
   bool no_token_routes = false;
+  bool no_message_routes = false;
   bool no_extensions = false;
   std::string script;
   std::string behaviour = "call-first-tool-then-answer";
@@ -83,6 +84,7 @@ Result<sim::SimOptions> read_options(base::Files& files, const SimCommandOptions
                                           options.face);
   sim.profile = options.profile;
   sim.token_routes = !options.no_token_routes;
+  sim.message_routes = !options.no_message_routes;
   sim.nvext = !options.no_extensions;
   sim.behaviour =
       options.text ? sim::Behaviour::kFixedText : *sim::behaviour_named(options.behaviour);
@@ -161,6 +163,8 @@ void add_face(CLI::App& command, SimCommandOptions& options) {
       "--no-token-routes", options.no_token_routes,
       "the token routes are 404: vllm as without --enable-scale-out, dynamo without its "
       "generate route");
+  command.add_flag("--no-message-routes", options.no_message_routes,
+                   "/v1/responses and /v1/messages are 404, as on servers without them");
   command.add_flag("--no-extensions", options.no_extensions,
                    "dynamo: its extensions, token ids with them, are dropped without a word");
 }

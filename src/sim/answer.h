@@ -55,6 +55,12 @@ class Answer {
 
   // An error in place of the answer, and one within its stream.
   [[nodiscard]] virtual HttpReply refusal(int status, std::string_view message) const = 0;
+  // The same behind a 200.
+  [[nodiscard]] virtual HttpReply refusal_in_200(std::string_view message) const {
+    HttpReply reply = refusal(500, message);
+    reply.status = 200;
+    return reply;
+  }
   [[nodiscard]] virtual std::string error_event(int status, std::string_view message) const = 0;
 
  protected:

@@ -20,6 +20,7 @@ struct GenerateCall {
   bool logprobs = false;
   bool echoes_prompt = false;
   bool skips_special = true;
+  bool by_messages = false;           // its answer shows no ids
   bool ignores_stop_id = false;       // the model's own stop id does not end it
   std::uint64_t stream_interval = 0;  // ids per event behind the first; 0: as the engine's options
 };

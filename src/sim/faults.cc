@@ -57,17 +57,6 @@ base::Error bad(std::string_view item, std::string_view expected) {
                        "found \"" + std::string(item) + "\", expected " + std::string(expected));
 }
 
-// Ids and logprobs are not shown there, nor can a count be compared with anything.
-bool applies_by_messages(Fault fault) {
-  static constexpr std::array kAll = {
-      Fault::kNullFinish, Fault::kUnknownFinish, Fault::kWrongIndex, Fault::kAbort,
-      Fault::kErrorBody,  Fault::kHtmlBody,      Fault::kCutStream,  Fault::kNoDone,
-      Fault::kStall,      Fault::kSlowBody,      Fault::kErrorEvent, Fault::kComments,
-      Fault::kHttp400,    Fault::kHttp429,       Fault::kHttp500,    Fault::kHttp503,
-      Fault::kClosed,     Fault::kSplitBytes};
-  return std::find(kAll.begin(), kAll.end(), fault) != kAll.end();
-}
-
 }  // namespace
 
 std::string fault_names(std::string_view line_break) {
@@ -87,12 +76,29 @@ std::string fault_names(std::string_view line_break) {
   return names;
 }
 
+// Ids and logprobs are not shown there, nor can a count be compared with anything.
+bool applies_by_messages(Fault fault) {
+  static constexpr std::array kAll = {
+      Fault::kNullFinish,     Fault::kUnknownFinish, Fault::kWrongIndex, Fault::kAbort,
+      Fault::kErrorBody,      Fault::kHtmlBody,      Fault::kCutStream,  Fault::kNoDone,
+      Fault::kStall,          Fault::kSlowBody,      Fault::kErrorEvent, Fault::kComments,
+      Fault::kHttp400,        Fault::kHttp429,       Fault::kHttp500,    Fault::kHttp503,
+      Fault::kClosed,         Fault::kSplitBytes,    Fault::kHttp404,    Fault::kHttp413,
+      Fault::kBareErrorEvent, Fault::kHttp529};
+  return std::find(kAll.begin(), kAll.end(), fault) != kAll.end();
+}
+
 bool applies(Fault fault, FaceKind face) {
   if (face == FaceKind::kOpenai) return applies_by_messages(fault);
   if (fault == Fault::kStandInLogprob) return face == FaceKind::kVllm;
   if (fault == Fault::kNoEngineData || fault == Fault::kEmptyAnswer || fault == Fault::kHttp529)
     return face == FaceKind::kDynamo;
   return fault != Fault::kWrongIndex || face != FaceKind::kSglang;  // its answers have no index
+}
+
+bool needs_events(Fault fault) {
+  return fault == Fault::kNoDone || fault == Fault::kExtraEvent || fault == Fault::kComments ||
+         fault == Fault::kBareErrorEvent;
 }
 
 std::string_view name(Fault fault) {

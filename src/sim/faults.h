@@ -63,6 +63,11 @@ inline constexpr std::size_t kFaults = 42;
 
 // Whether answers of this face can go wrong in this way. Where not, the fault never fires.
 bool applies(Fault fault, FaceKind face);
+// The same of an answer by messages, whatever the face.
+bool applies_by_messages(Fault fault);
+
+// There must be events to go wrong: never of a whole answer.
+bool needs_events(Fault fault);
 
 std::string_view name(Fault fault);  // "no_output_ids" ...
 std::optional<Fault> fault_named(std::string_view text);

@@ -17,6 +17,7 @@ struct Row {
   const char* path;
   const char* whole;
   const char* stream;
+  bool by_messages = false;
 };
 
 constexpr Row kRows[] = {
@@ -40,19 +41,26 @@ constexpr Row kRows[] = {
      R"("stream":true,"stream_options":{"include_usage":true}})"},
     {"openai_chat", FaceKind::kOpenai, "/v1/chat/completions",
      R"({"model":"sim","messages":[{"role":"user","content":"hi"}]})",
-     R"({"model":"sim","messages":[{"role":"user","content":"hi"}],"stream":true})"},
+     R"({"model":"sim","messages":[{"role":"user","content":"hi"}],"stream":true})", true},
     {"openai_responses", FaceKind::kOpenai, "/v1/responses", R"({"model":"sim","input":"hi"})",
-     R"({"model":"sim","input":"hi","stream":true})"},
+     R"({"model":"sim","input":"hi","stream":true})", true},
+    {"vllm_responses", FaceKind::kVllm, "/v1/responses", R"({"model":"sim","input":"hi"})",
+     R"({"model":"sim","input":"hi","stream":true})", true},
+    {"dynamo_chat", FaceKind::kDynamo, "/v1/chat/completions",
+     R"({"model":"sim","messages":[{"role":"user","content":"hi"}]})",
+     R"({"model":"sim","messages":[{"role":"user","content":"hi"}],"stream":true})", true},
+    {"dynamo_messages", FaceKind::kDynamo, "/v1/messages",
+     R"({"model":"sim","max_tokens":50,"messages":[{"role":"user","content":"hi"}]})",
+     R"({"model":"sim","max_tokens":50,"messages":[{"role":"user","content":"hi"}],"stream":true})",
+     true},
+    {"sglang_chat", FaceKind::kSglang, "/v1/chat/completions",
+     R"({"model":"sim","messages":[{"role":"user","content":"hi"}]})",
+     R"({"model":"sim","messages":[{"role":"user","content":"hi"}],"stream":true})", true},
     {"openai_messages", FaceKind::kOpenai, "/v1/messages",
      R"({"model":"sim","max_tokens":50,"messages":[{"role":"user","content":"hi"}]})",
-     R"({"model":"sim","max_tokens":50,"messages":[{"role":"user","content":"hi"}],"stream":true})"},
+     R"({"model":"sim","max_tokens":50,"messages":[{"role":"user","content":"hi"}],"stream":true})",
+     true},
 };
-
-// Those that need events have nothing to spoil in a whole answer.
-bool needs_events(Fault fault) {
-  return fault == Fault::kNoDone || fault == Fault::kExtraEvent || fault == Fault::kComments ||
-         fault == Fault::kBareErrorEvent;
-}
 
 class EveryFault : public ::testing::TestWithParam<Row> {};
 
@@ -81,8 +89,9 @@ TEST_P(EveryFault, fires_once_and_is_counted_and_changes_the_answer) {
         continue;
       }
       const bool chat = std::string_view(row.path) == "/v1/chat/completions";
-      const bool index = fault == Fault::kWrongIndex && row.face == FaceKind::kOpenai && !chat;
-      const bool fires = applies(fault, row.face) && (stream || !needs_events(fault)) && !index;
+      const bool index = fault == Fault::kWrongIndex && row.by_messages && !chat;
+      const bool there = row.by_messages ? applies_by_messages(fault) : applies(fault, row.face);
+      const bool fires = there && (stream || !needs_events(fault)) && !index;
       EXPECT_EQ(scene.engine->stats().faults[i - 1], fires ? 1U : 0U)
           << name(fault) << (stream ? " streaming" : " whole") << body;
       const bool alters = fires && fault != Fault::kSlowBody && fault != Fault::kSplitBytes;

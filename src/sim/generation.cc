@@ -127,8 +127,7 @@ base::Task<bool> Generation::answered_otherwise() {
   } else if (html) {
     (void)co_await answer_.send(200, "text/html", "<html><body>Welcome to the proxy</body></html>");
   } else {
-    HttpReply reply = content_.refusal(500, kDied);
-    reply.status = 200;
+    const HttpReply reply = content_.refusal_in_200(kDied);
     co_await send(reply);
   }
   co_return true;
@@ -262,8 +261,7 @@ base::Task<void> Generation::end_aborted(std::size_t at) {
 base::Task<void> Generation::whole() {
   if (has(Fault::kErrorEvent)) {
     fired();
-    HttpReply reply = content_.refusal(500, kDied);
-    reply.status = 200;
+    const HttpReply reply = content_.refusal_in_200(kDied);
     co_await send(reply);
     co_return;
   }

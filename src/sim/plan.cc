@@ -86,7 +86,10 @@ Plan SimEngine::Impl::plan(const GenerateCall& call) {
     const auto reply = reply_text(text, {options.behaviour, options.fixed_text, thinks});
     complete(sampled(reply, call, random), call, plan);
   }
-  if (plan.fault && !applies(*plan.fault, options.face)) plan.fault.reset();
+  const auto can_be = [&](Fault fault) {
+    return call.by_messages ? applies_by_messages(fault) : applies(fault, options.face);
+  };
+  if (plan.fault && !can_be(*plan.fault)) plan.fault.reset();
   if (plan.fault == Fault::kIdsPastStop && plan.done.finish.matched_id) {
     for (auto left = 1 + random.below(3); left > 0; --left)
       plan.done.ids.push_back(static_cast<TokenId>(random.below(options.tokenizer->vocab_size())));

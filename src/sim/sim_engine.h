@@ -25,7 +25,9 @@ struct SimOptions {
   std::string profile;  // the release that is played; empty: the face's default. See face_kind.h
   // vLLM: started with --enable-scale-out; Dynamo: with its generate route on. Without, 404.
   bool token_routes = true;
-  bool nvext = true;  // Dynamo: false drops every extension without a word
+  bool message_routes = true;  // POST /v1/responses and /v1/messages; without, 404
+  bool parsers = true;  // Dynamo: what is sampled for messages is read into reasoning and calls
+  bool nvext = true;    // Dynamo: false drops every extension without a word
   std::shared_ptr<const tokenizer::Tokenizer> tokenizer;
   std::uint64_t vocab_size = 0;  // of the model; 0: the tokenizer's
   std::string model = "sim";

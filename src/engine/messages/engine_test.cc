@@ -145,6 +145,8 @@ constexpr Verdict kVerdicts[] = {
     {Fault::kStall, ErrorKind::kTimeout, 0},     {Fault::kErrorEvent, ErrorKind::kEngine, -1},
     {Fault::kHttp400, ErrorKind::kEngine, 400},  {Fault::kHttp429, ErrorKind::kEngine, 429},
     {Fault::kHttp500, ErrorKind::kEngine, 500},  {Fault::kHttp503, ErrorKind::kEngine, 503},
+    {Fault::kHttp404, ErrorKind::kEngine, 404},  {Fault::kHttp413, ErrorKind::kEngine, 413},
+    {Fault::kHttp529, ErrorKind::kEngine, 529},  {Fault::kBareErrorEvent, ErrorKind::kEngine, 0},
     {Fault::kClosed, ErrorKind::kEngine, 0}};
 
 const Verdict* verdict_of(Fault fault) {
@@ -157,7 +159,7 @@ const Verdict* verdict_of(Fault fault) {
 // The faults that a protocol, or an answer that is not streamed, has no place for.
 bool has_no_place(Fault fault, const std::string& mode, bool stream) {
   if (fault == Fault::kWrongIndex) return mode != "chat";
-  return !stream && fault == Fault::kNoDone;
+  return !stream && needs_events(fault);
 }
 
 TEST(MessageEngine, what_goes_wrong_is_an_error_and_never_half_an_answer) {

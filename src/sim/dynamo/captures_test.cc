@@ -149,6 +149,7 @@ TEST_P(DynamoCaptures, are_answered_as_the_real_frontend_did) {
     options.profile = file.profile;
     options.token_routes = file.token_routes;
     options.nvext = file.nvext;
+    options.message_routes = options.parsers = false;
     options.healthy = file.worker;
     options.tokenizer = vocabulary();
     options.vocab_size = 151936;

@@ -6,6 +6,7 @@
 #include "sim/dynamo/answer.h"
 #include "sim/dynamo/errors.h"
 #include "sim/dynamo/request.h"
+#include "sim/openai/conversations.h"
 
 namespace verbatim::sim::dynamo {
 namespace {
@@ -15,6 +16,15 @@ using base::Task;
 constexpr std::string_view kChat = "/v1/chat/completions";
 constexpr std::string_view kGenerate = "/inference/v1/generate";
 constexpr std::string_view kModels = "/v1/models";
+
+std::string refusal(protocol::Wire wire, int status, std::string_view message) {
+  if (wire == protocol::Wire::kMessages) return openai::error_body(wire, status, message);
+  return flat_error(status, message).body;
+}
+
+// Of its conversations by messages.
+const openai::Dialect kDialect{
+    .ends_with_done = true, .reasons_if_asked = true, .refusal = refusal};
 
 // An unhealthy engine is a frontend without a worker: it stays "healthy", its models are gone.
 class DynamoFace final : public Face {
@@ -27,6 +37,9 @@ class DynamoFace final : public Face {
 
  private:
   Task<void> chat(const net::Request& request, net::Responder& answer, base::CancelSignal& gone);
+  // Over Responses or Messages.
+  Task<void> talk(protocol::Wire wire, const net::Request& request, net::Responder& answer,
+                  base::CancelSignal& gone);
   Task<void> generate(const net::Request& request, net::Responder& answer,
                       base::CancelSignal& gone);
   Task<void> send(HttpReply reply, net::Responder& answer);
@@ -59,6 +72,10 @@ Task<void> DynamoFace::handle(const net::Request& request, net::Responder& answe
   if (request.path == kChat || generates) {
     if (request.method != "POST") return refuse(empty_error(405), answer);
     return generates ? generate(request, answer, gone) : chat(request, answer, gone);
+  }
+  if (const auto wire = openai::wire_at(request.path, engine_.options)) {
+    if (request.method != "POST") return refuse(empty_error(405), answer);
+    return talk(*wire, request, answer, gone);
   }
   return send(request.method == "GET" ? get(request) : no_route(request), answer);
 }
@@ -102,18 +119,30 @@ std::string DynamoFace::uuid() const {
   return text;
 }
 
+Task<void> DynamoFace::talk(protocol::Wire wire, const net::Request& request,
+                            net::Responder& answer, base::CancelSignal& gone) {
+  if (!worker()) return refuse(flat_error(404, "Model not found"), answer);
+  return openai::converse(engine_, wire, kDialect, request, answer, gone);
+}
+
 Task<void> DynamoFace::chat(const net::Request& request, net::Responder& answer,
                             base::CancelSignal& gone) {
-  ++engine_.stats.requests;
   if (!worker()) {
+    ++engine_.stats.requests;
     co_await refuse(empty_error(404), answer);
     co_return;
   }
   if (!is_json(request)) {
+    ++engine_.stats.requests;
     co_await refuse(flat_error(415, "Expected request with Content-Type application/json"), answer);
     co_return;
   }
   auto read = read_chat(request.body, facts());
+  if (read.ok() && read->by_messages && engine_.options.parsers) {
+    co_await openai::converse(engine_, protocol::Wire::kChat, kDialect, request, answer, gone);
+    co_return;
+  }
+  ++engine_.stats.requests;
   if (!read.ok()) {
     co_await refuse(reply_of(read.error()), answer);
     co_return;

@@ -368,6 +368,8 @@ Result<Request> read_chat(std::string_view body, const FrontendFacts& frontend) 
   }
   const auto given = read_nvext(root, frontend, body, request);
   if (!given.ok()) return given.error();
+  const auto nvext = root.get("nvext");
+  request.by_messages = !nvext || !nvext->get("token_data");
   for (const auto& check : {check_names(root, frontend.profile), check_values(root),
                             read_limits(root, body, request.call)}) {
     if (!check.ok()) return check.error();

@@ -37,6 +37,7 @@ struct Extras {
 struct Request {
   GenerateCall call;
   Extras extras;
+  bool by_messages = false;  // no ids came with it
   bool include_usage = false;
   bool continuous_usage = false;
   bool names_ids = false;          // return_tokens_as_token_ids

@@ -36,6 +36,10 @@ std::vector<message::Events> parse(const TokenIds& ids, const Finish& finish,
   return by_id;
 }
 
+bool is_reasoning(const message::Event& event) {
+  return std::holds_alternative<message::ReasoningDelta>(event);
+}
+
 }  // namespace
 
 TalkAnswer::TalkAnswer(Spelling spelling, const Request& request,
@@ -43,12 +47,15 @@ TalkAnswer::TalkAnswer(Spelling spelling, const Request& request,
                        const Dialect& dialect)
     : Answer(std::move(spelling)),
       wire_(request.wire),
+      dialect_(dialect),
       by_id_(parse(spelling_.plain_ids, spelling_.finish, request, tokenizer, heading.draw)),
       writer_(make_writer(request.wire, heading, dialect)) {
-  for (const auto& events : by_id_) {
+  for (auto& events : by_id_) {
     calls_ = calls_ || std::any_of(events.begin(), events.end(), [](const auto& event) {
                return std::holds_alternative<message::ToolCallEnd>(event);
              });
+    if (dialect.reasons_if_asked && wire_ == Wire::kResponses && !request.asks_summary)
+      std::erase_if(events, is_reasoning);
   }
 }
 
@@ -82,10 +89,6 @@ HttpReply TalkAnswer::whole(const Part& part) const {
   return {200, {}, numbered(writer_->whole(between(0, part.to), ending(*part.finish, part.to)))};
 }
 
-HttpReply TalkAnswer::whole_aborted(const Part&) const {
-  return refusal(500, "The request was aborted.");
-}
-
 std::string TalkAnswer::events(const Part& part) const {
   std::string out = writer_->events(between(part.from, part.to));
   if (part.finish != nullptr) {
@@ -96,8 +99,8 @@ std::string TalkAnswer::events(const Part& part) const {
 }
 
 std::string TalkAnswer::aborted_events(const Part& part) const {
-  if (wire_ == Wire::kChat) return writer_->ending(ending(*part.finish, part.to));
-  return error_event(500, "The request was aborted.");
+  ending_ = ending(*part.finish, part.to);
+  return writer_->ending(ending_);
 }
 
 std::string TalkAnswer::last_events() const {
@@ -105,7 +108,11 @@ std::string TalkAnswer::last_events() const {
 }
 
 HttpReply TalkAnswer::refusal(int status, std::string_view message) const {
-  return {status, {}, error_body(wire_, status, message)};
+  return {status, {}, dialect_.refusal(wire_, status, message)};
+}
+
+HttpReply TalkAnswer::refusal_in_200(std::string_view message) const {
+  return {200, {}, error_body(wire_, 500, message)};
 }
 
 std::string TalkAnswer::error_event(int, std::string_view message) const {

@@ -20,11 +20,11 @@ class TalkAnswer final : public Answer {
 
   bool apply(Fault fault, std::uint64_t at) override;
   [[nodiscard]] HttpReply whole(const Part& part) const override;
-  [[nodiscard]] HttpReply whole_aborted(const Part& part) const override;
   [[nodiscard]] std::string events(const Part& part) const override;
   [[nodiscard]] std::string aborted_events(const Part& part) const override;
   [[nodiscard]] std::string last_events() const override;
   [[nodiscard]] HttpReply refusal(int status, std::string_view message) const override;
+  [[nodiscard]] HttpReply refusal_in_200(std::string_view message) const override;
   [[nodiscard]] std::string error_event(int status, std::string_view message) const override;
 
  private:
@@ -33,6 +33,7 @@ class TalkAnswer final : public Answer {
   [[nodiscard]] std::string numbered(std::string text) const;
 
   const protocol::Wire wire_;
+  const Dialect dialect_;
   std::vector<message::Events> by_id_;  // what each id says
   bool calls_ = false;
   std::unique_ptr<WireWriter> writer_;

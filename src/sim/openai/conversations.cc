@@ -10,13 +10,13 @@ namespace verbatim::sim::openai {
 using base::Task;
 using protocol::Wire;
 
-std::optional<Wire> wire_at(std::string_view path) {
+std::optional<Wire> wire_at(std::string_view path, const SimOptions& options) {
   static constexpr std::array<std::pair<std::string_view, Wire>, 3> kRoutes{
       {{"/v1/chat/completions", Wire::kChat},
        {"/v1/responses", Wire::kResponses},
        {"/v1/messages", Wire::kMessages}}};
   for (const auto& [known, wire] : kRoutes) {
-    if (known == path) return wire;
+    if (known == path && (wire == Wire::kChat || options.message_routes)) return wire;
   }
   return std::nullopt;
 }
@@ -31,7 +31,7 @@ Task<void> converse(SimEngine::Impl& engine, Wire wire, const Dialect& dialect,
     const auto& error = read.error();
     const int status = error.kind == base::ErrorKind::kNotFound ? 404 : 400;
     const std::string field = error.field.empty() ? "" : error.field + ": ";
-    const std::string body = error_body(wire, status, field + error.message);
+    const std::string body = dialect.refusal(wire, status, field + error.message);
     (void)co_await answer.send(status, "application/json", body);
     co_return;
   }

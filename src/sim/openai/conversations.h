@@ -9,7 +9,7 @@
 namespace verbatim::sim::openai {
 
 // The protocol of a path; nullopt: no conversations are held there.
-std::optional<protocol::Wire> wire_at(std::string_view path);
+std::optional<protocol::Wire> wire_at(std::string_view path, const SimOptions& options);
 
 // Answers a POST of a conversation. The arguments live until the task ends.
 base::Task<void> converse(SimEngine::Impl& engine, protocol::Wire wire, const Dialect& dialect,

@@ -14,7 +14,7 @@ class OpenaiFace final : public Face {
 
   Task<void> handle(const net::Request& request, net::Responder& answer,
                     base::CancelSignal& gone) override {
-    const auto wire = wire_at(request.path);
+    const auto wire = wire_at(request.path, engine_.options);
     if (wire && request.method == "POST")
       return converse(engine_, *wire, dialect_, request, answer, gone);
     return other(request, answer);

@@ -132,6 +132,9 @@ Result<Request> read_request(Wire wire, std::string_view text, const SimOptions&
   options.tokenizer->encode(prompt, request.call.prompt);
   read_limits(body, request.call.limits);
   request.call.stream = flag(body, "stream");
+  request.call.by_messages = true;
+  const auto reasoning = body.get("reasoning");
+  request.asks_summary = reasoning && reasoning->is_object() && reasoning->get("summary");
   const auto stream = body.get("stream_options");
   request.include_usage = stream && stream->is_object() && flag(*stream, "include_usage");
   if (const auto seed = body.get("seed"); seed && seed->is_number())

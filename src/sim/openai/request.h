@@ -17,6 +17,7 @@ struct Request {
   std::string model;
   bool tools = false;          // calls may be made
   bool include_usage = false;  // chat streams
+  bool asks_summary = false;   // responses: of the reasoning
 };
 
 // Reads a request: a 400 in OpenAI's words where it is none, 404 (kNotFound) for another model. The

@@ -196,7 +196,7 @@ std::string error_body(Wire wire, int status, std::string_view message) {
   const char* type = status >= 500 ? (wire == Wire::kMessages ? "api_error" : "server_error")
                                    : "invalid_request_error";
   w.key("error").begin_object().field("message", message).field("type", type);
-  if (wire != Wire::kMessages) w.key("param").null().field("code", std::int64_t{status});
+  if (wire != Wire::kMessages) w.key("param").null().key("code").null();
   w.end_object().end_object();
   return w.take();
 }

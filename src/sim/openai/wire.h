@@ -13,10 +13,15 @@
 
 namespace verbatim::sim::openai {
 
+// The body of a refusal.
+std::string error_body(protocol::Wire wire, int status, std::string_view message);
+
 // How a face differs from the others over the public protocols.
 struct Dialect {
   std::string reasoning = "reasoning_content";  // what chat calls it
   bool ends_with_done = false;                  // responses and messages: [DONE] behind the last
+  bool reasons_if_asked = false;  // responses: reasoning is told where a summary is asked for
+  std::string (*refusal)(protocol::Wire wire, int status, std::string_view message) = error_body;
 };
 
 struct Heading {
@@ -50,8 +55,5 @@ class WireWriter {
 };
 
 std::unique_ptr<WireWriter> make_writer(protocol::Wire wire, Heading heading, Dialect dialect);
-
-// The body of a refusal.
-std::string error_body(protocol::Wire wire, int status, std::string_view message);
 
 }  // namespace verbatim::sim::openai

@@ -3,6 +3,7 @@
 #include "base/pause.h"
 #include "json/value.h"
 #include "json/writer.h"
+#include "sim/openai/conversations.h"
 #include "sim/sglang/answer.h"
 #include "sim/sglang/profile.h"
 #include "sim/sglang/request.h"
@@ -14,6 +15,14 @@ using base::Task;
 
 constexpr const char* kJson = "application/json";
 
+// Of its conversations by messages, which it parses itself.
+const openai::Dialect kDialect{};
+
+bool has_ids(std::string_view body) {
+  const auto document = json::Document::parse(std::string(body));
+  return document.ok() && document->root().is_object() && document->root().get("input_ids");
+}
+
 class SglangFace final : public Face {
  public:
   explicit SglangFace(SimEngine::Impl& engine)
@@ -23,7 +32,10 @@ class SglangFace final : public Face {
                     base::CancelSignal& gone) override {
     const bool post = request.method == "POST" || request.method == "PUT";
     if (post && request.path == "/generate") return handle_generate(request, answer, gone);
-    if (post && request.path == "/v1/chat/completions") return handle_chat(request, answer, gone);
+    if (post && request.path == "/v1/chat/completions") {
+      if (has_ids(request.body)) return handle_chat(request, answer, gone);
+      return openai::converse(engine_, protocol::Wire::kChat, kDialect, request, answer, gone);
+    }
     if (post && request.path == "/abort_request") return handle_abort(request, answer);
     if (post && request.path == "/update_weight_version") return handle_weights(request, answer);
     if (request.path == "/health_generate" && engine_.options.hangs) return hang(gone);

@@ -19,7 +19,7 @@ namespace {
 using base::Task;
 
 // Of its conversations by messages, which it parses itself.
-const openai::Dialect kDialect{.reasoning = "reasoning", .ends_with_done = false};
+const openai::Dialect kDialect{.reasoning = "reasoning"};
 constexpr const char* kJson = "application/json";
 constexpr std::string_view kGeneratePrefix = "generate-tokens-";
 
@@ -105,7 +105,7 @@ std::optional<base::Error> wrong_content_type(const net::Request& request) {
 
 Task<void> VllmFace::handle(const net::Request& request, net::Responder& answer,
                             base::CancelSignal& gone) {
-  const auto wire = openai::wire_at(request.path);
+  const auto wire = openai::wire_at(request.path, engine_.options);
   if (wire && request.method == "POST") {
     if (auto error = wrong_content_type(request)) return refuse(std::move(*error), answer);
     return openai::converse(engine_, *wire, kDialect, request, answer, gone);
