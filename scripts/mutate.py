@@ -53,11 +53,13 @@ class Outcome:
 
 def load(path: Path = RULES) -> list[Mutation]:
     mutations = []
-    for entry in tomllib.loads(path.read_text())["mutation"]:
+    rules = tomllib.loads(path.read_text())
+    for entry in rules["mutation"]:
         fails = {}
         for row in entry["fails"]:
-            way, _, faults = row.partition(": ")
-            fails[way] = tuple(faults.split())
+            named, _, faults = row.partition(": ")
+            for way in rules["groups"].get(named, [named]):
+                fails[way] = tuple(faults.split())
         mutations.append(Mutation(entry["rule"], entry["file"], entry["old"], entry["new"], fails))
     return mutations
 
@@ -90,7 +92,7 @@ def build(jobs: int) -> str:
 
 def failed_faults(way: str) -> tuple[int, str]:
     """Exit code of the test of one kind and mode (negative: a signal) and what it printed."""
-    name = TEST + way.replace("/", "_")
+    name = TEST + way.replace("/", "_").replace("-", "_")
     try:
         done = subprocess.run([TREE / "build/release/src/api/api_test", f"--gtest_filter={name}"], cwd=TREE, capture_output=True, text=True,
                               errors="replace", timeout=SECONDS)

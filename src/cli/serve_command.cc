@@ -346,26 +346,32 @@ void tell_by_messages(const engine::Choice& choice) {
                      : "--engine-mode, of " + exact));
 }
 
+// The first model that one of them lists; empty: none.
+std::string listed_model(const std::vector<Chosen>& engines) {
+  for (const auto& each : engines) {
+    if (!each.model.empty()) return each.model;
+  }
+  return {};
+}
+
 // The message path: sessions and records without token ids.
-Exit run_by_messages(const ServeOptions& options, const std::vector<engine::Choice>& asked,
+Exit run_by_messages(const ServeOptions& options, std::vector<engine::Choice> asked,
                      gateway::ApiKeys keys, gateway::ClientProfiles profiles) {
   if (const char* option = token_option(options))
     return usage(not_for_messages(option, asked.front()));
-  if (asked.size() > 1)
-    return usage("--engine: one URL in mode " + asked.front().mode + ", found " +
-                 std::to_string(asked.size()) + "; replicas are driven by token ids");
-  auto all = choose_engines(asked);
-  if (!all.ok()) return fail(all.error(), Exit::kUsage);
-  const Chosen* chosen = &all->front();
-  if (!chosen->reached && engine::find_kind(chosen->choice.kind) == nullptr)
+  for (auto& choice : asked) choice.model = options.model.name;
+  auto chosen = choose_engines(asked);
+  if (!chosen.ok()) return fail(chosen.error(), Exit::kUsage);
+  const engine::Choice& choice = chosen->front().choice;
+  if (engine::find_kind(choice.kind) == nullptr)
     return usage("--engine-kind: the engine does not answer yet, so it can't be found out; say it");
-  if (!by_messages(chosen->choice)) return usage(needs_tokenizer(chosen->choice));
+  if (!by_messages(choice)) return usage(needs_tokenizer(choice));
   auto model = std::make_shared<gateway::Model>();
   model->profiles = std::move(profiles);
-  model->name = options.model.name.empty() ? chosen->model : options.model.name;
+  model->name = options.model.name.empty() ? listed_model(*chosen) : options.model.name;
   if (model->name.empty()) return usage("--model-name: missing, and the engine names no model yet");
-  tell_by_messages(chosen->choice);
-  return serve(options, std::move(model), std::move(*all), std::move(keys));
+  tell_by_messages(choice);
+  return serve(options, std::move(model), std::move(*chosen), std::move(keys));
 }
 
 Exit run(const ServeOptions& options) {

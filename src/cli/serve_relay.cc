@@ -143,8 +143,11 @@ Exit serve_relay(const std::vector<engine::Choice>& asked, const RelayOptions& o
   }
   const std::string kinds = engine::kinds_by_ids();
   if (asked.size() > 1) {
-    return usage("--engine: one URL for --engine-kind openai, found " +
-                 std::to_string(asked.size()) + "; replicas can be of the kinds " + kinds);
+    return usage("--engine: one URL for a relay (--engine-kind openai), found " +
+                 std::to_string(asked.size()) +
+                 "; replicas have sessions: --engine-mode chat, responses or messages, or a kind "
+                 "of " +
+                 kinds);
   }
   if (token_option != nullptr) {
     return usage(std::string(token_option) +

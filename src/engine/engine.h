@@ -64,7 +64,8 @@ struct TokenRequest {
 // A request by messages.
 struct MessageRequest {
   std::string request_id;  // not empty
-  protocol::Conversation conversation;
+  // Not null. Must live until complete() has returned: nothing is copied.
+  const protocol::Conversation* conversation = nullptr;
   // The rest: see TokenRequest.
   std::string routing_key;
   std::string last_engine_url;
@@ -197,8 +198,10 @@ class Engine {
   // Goes on as if probe() had just said this: for what another engine object of the same server
   // found out.
   virtual void adopt(const Probe& /*probe*/) {}
-  // Success only when a model really answers (a token was made).
+  // Success only when a model really answers: a token was made, where that costs nobody anything.
   virtual base::Task<base::Status> ready(base::MonoTime deadline) = 0;
+  // A token was made, whatever it costs: asked of a server whose sampling failed.
+  virtual base::Task<base::Status> samples(base::MonoTime deadline) { return ready(deadline); }
   // Waits for the abort calls under way (each is bounded) and closes the kept connections.
   virtual base::Task<void> stop() = 0;
 };

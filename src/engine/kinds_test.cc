@@ -79,7 +79,7 @@ Task<void> wait_for_silent(base::sim::SimWorld& world, const testing::Driven& dr
 }
 
 TEST(Kinds, a_stream_that_falls_silent_is_borne_for_as_long_as_the_choice_says) {
-  for (const auto& driven : testing::all_driven()) {
+  for (const auto& driven : testing::all_driven(Path::kTokens)) {
     const auto* proof = proof_of(driven, sim::Fault::kNoDone);
     if (proof->verdict == testing::Proof::Verdict::kNoSuch) continue;  // nothing is streamed
     SCOPED_TRACE(driven.name());

@@ -85,6 +85,15 @@ Task<Status> LateEngine::ready(MonoTime deadline) {
   co_return std::move(status);
 }
 
+Task<Status> LateEngine::samples(MonoTime deadline) {
+  if (!found_) {
+    auto status = co_await find(deadline);
+    if (!status.ok()) co_return status;
+  }
+  auto status = co_await found_->samples(deadline);
+  co_return std::move(status);
+}
+
 Task<void> LateEngine::stop() {
   if (found_) co_await found_->stop();
 }

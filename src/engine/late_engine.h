@@ -28,6 +28,7 @@ class LateEngine final : public Engine {
   base::Task<base::Result<std::unique_ptr<TokenStream>>> complete(MessageRequest request) override;
   base::Task<base::Result<Probe>> probe(base::MonoTime deadline) override;
   base::Task<base::Status> ready(base::MonoTime deadline) override;
+  base::Task<base::Status> samples(base::MonoTime deadline) override;
   base::Task<void> stop() override;
 
  private:

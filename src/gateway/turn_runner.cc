@@ -259,7 +259,8 @@ Task<TurnRunner::Sampling> TurnRunner::begin(Running& turn, base::CancelSignal& 
 Task<TurnRunner::Sampling> TurnRunner::begin_messages(Running& turn, base::CancelSignal& cancel) {
   engine::MessageRequest asked;
   asked.request_id = base::new_hex_id(runtime_.random);
-  asked.conversation = conversation_of(turn.request, turn.plan, turn.choice);
+  const auto conversation = conversation_of(turn.request, turn.plan, turn.choice);
+  asked.conversation = &conversation;
   asked.routing_key = turn.plan.session_id;
   if (turn.plan.parent) asked.last_engine_url = turn.plan.parent->engine_url;
   asked.headers = turn.request.headers;

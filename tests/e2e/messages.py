@@ -8,9 +8,11 @@ import httpx
 
 from programs import Program, Simulator, until
 
-# Every kind and mode by messages, and the face of the simulator that serves it.
+# Every kind and mode by messages; each kind is a face of the simulator.
 WAYS = [("openai", "chat"), ("openai", "responses"), ("openai", "messages"), ("vllm", "chat-text"), ("vllm", "responses"), ("vllm", "messages"),
-        ("dynamo", "responses"), ("sglang", "chat-text")]
+        ("dynamo", "chat-text"), ("dynamo", "responses"), ("dynamo", "messages"), ("sglang", "chat-text")]
+# What a client has to ask for to be told what the others tell: Dynamo keeps reasoning for itself in its responses.
+ASKED = {("dynamo", "responses"): {"extra_body": {"reasoning": {"summary": "auto"}}}}
 
 
 class MessageGateway:
@@ -49,12 +51,17 @@ class MessageGateway:
 class MessageStack:
     def __init__(self, folder: Path, *sim_options, kind: str, mode: str, script: list[dict] | None = None):
         folder.mkdir(parents=True)
-        self.sim = Simulator(folder, *sim_options, script=script, face=kind if kind == "vllm" else "openai")
+        self.sim = Simulator(folder, *sim_options, script=script, face=kind)
         try:
             self.gateway = MessageGateway(folder, self.sim.url, kind=kind, mode=mode)
         except BaseException:
             self.sim.program.kill()
             raise
+        self.asked_to_be_ready = len(self.sim.log())
+
+    def prompts(self) -> list[list[int]]:
+        """Of the turns, as the engine rendered them."""
+        return [entry["prompt_ids"] for entry in self.sim.log()][self.asked_to_be_ready:]
 
     def close(self) -> None:
         self.gateway.close()

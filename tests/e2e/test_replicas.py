@@ -5,23 +5,28 @@ import httpx
 import pytest
 
 from dialogue import Dialogue, error_of, user
+from messages import MessageGateway
 from programs import Gateway, Program, Simulator, until
 from records import check_record, turns
 
 
 class Replicas:
-    """Simulators, and a gateway in front of them all."""
+    """Simulators, and a gateway in front of them all, by ids or (`by` is a kind and a mode) by messages."""
 
-    def __init__(self, folder, count: int, *serve_options, sim_options=()):
+    def __init__(self, folder, count: int, *serve_options, by: tuple[str, str] | None = None):
         folder.mkdir(parents=True)
+        self.exact = by is None
+        face = "sglang" if by is None else by[0]
         self.sims, self.gateway = [], None
         try:
             for number in range(count):
                 (folder / str(number)).mkdir()
-                options = [number if option == "{number}" else option for option in sim_options]
-                self.sims.append(Simulator(folder / str(number), "--text", f"I am number {number}.", *options))
-            others = [part for sim in self.sims[1:] for part in ("--engine", sim.url)]
-            self.gateway = Gateway(folder, self.sims[0].url, *others, *serve_options)
+                self.sims.append(Simulator(folder / str(number), "--text", f"I am number {number}.", "--model-name", "qwen3", face=face))
+            options = [part for sim in self.sims[1:] for part in ("--engine", sim.url)] + list(serve_options)
+            if by is None:
+                self.gateway = Gateway(folder, self.sims[0].url, *options)
+            else:
+                self.gateway = MessageGateway(folder, self.sims[0].url, *options, kind=by[0], mode=by[1])
         except BaseException:
             self.close()
             raise
@@ -29,8 +34,14 @@ class Replicas:
     def named(self, url: str) -> Simulator:
         return next(sim for sim in self.sims if sim.url == url)
 
-    def log(self) -> list[dict]:
-        return [call for sim in self.sims for call in sim.log()]
+    def check(self, dialogue: Dialogue) -> None:
+        """The record of a conversation: by messages, each turn names the replica that said what it holds."""
+        if self.exact:
+            return check_record(dialogue.lines(), [call for sim in self.sims for call in sim.log()])
+        lines, urls = turns(dialogue.lines()), [sim.url for sim in self.sims]
+        assert [line["token_exact"] for line in lines] == [False] * len(lines)
+        for line in lines:
+            assert line["assistant_message"]["content"] == f"I am number {urls.index(line['engine_url'])}."
 
     def close(self) -> None:
         for program in [self.gateway and self.gateway.program, *(sim.program for sim in self.sims)]:
@@ -53,12 +64,17 @@ def make_replicas(tmp_path):
         replicas.close()
 
 
+BY_MESSAGES = [("openai", "chat"), ("vllm", "responses"), ("dynamo", "messages"), ("sglang", "chat-text")]
+by_any_path = pytest.mark.parametrize("by", [None, *BY_MESSAGES], ids=["by ids", *("/".join(way) for way in BY_MESSAGES)])
+
+
 def samplers(dialogue: Dialogue) -> list[str]:
     return [line["engine_url"] for line in turns(dialogue.lines())]
 
 
-def test_conversations_stay_and_new_ones_take_turns(make_replicas):
-    replicas = make_replicas(2, "--threads", 1)
+@by_any_path
+def test_conversations_stay_and_new_ones_take_turns(make_replicas, by):
+    replicas = make_replicas(2, "--threads", 1, by=by)
     dialogues = [Dialogue(replicas.gateway) for _ in range(4)]
     for _ in range(3):
         for dialogue in dialogues:
@@ -67,7 +83,7 @@ def test_conversations_stay_and_new_ones_take_turns(make_replicas):
     assert sorted(homes) == sorted([sim.url for sim in replicas.sims] * 2)
     for dialogue, home in zip(dialogues, homes):
         assert samplers(dialogue) == [home] * 3
-        check_record(dialogue.lines(), replicas.log())
+        replicas.check(dialogue)
 
 
 def test_threads_agree_on_where_a_conversation_goes_on(make_replicas):
@@ -82,8 +98,9 @@ def test_threads_agree_on_where_a_conversation_goes_on(make_replicas):
     assert len(set(samplers(dialogue))) == 1, samplers(dialogue)
 
 
-def test_a_conversation_survives_the_death_of_its_engine(make_replicas):
-    replicas = make_replicas(2)
+@by_any_path
+def test_a_conversation_survives_the_death_of_its_engine(make_replicas, by):
+    replicas = make_replicas(2, by=by)
     dialogue = Dialogue(replicas.gateway)
     dialogue.say("Who are you?")
     (first,) = samplers(dialogue)
@@ -93,7 +110,7 @@ def test_a_conversation_survives_the_death_of_its_engine(make_replicas):
     dialogue.say("And now?")
     (other,) = [sim.url for sim in replicas.sims if sim.url != first]
     assert samplers(dialogue) == [first, other, other]
-    check_record(dialogue.lines(), replicas.log())
+    replicas.check(dialogue)
     ready = replicas.gateway.http.get("/ready")
     assert ready.status_code == 200, ready.text
 
@@ -113,8 +130,9 @@ def test_a_conversation_survives_the_death_of_its_engine(make_replicas):
     assert "is left out" in replicas.gateway.program.errors() and "is back" in replicas.gateway.program.errors()
 
 
-def test_without_any_engine_the_error_names_each(make_replicas):
-    replicas = make_replicas(2)
+@by_any_path
+def test_without_any_engine_the_error_names_each(make_replicas, by):
+    replicas = make_replicas(2, by=by)
     dialogue = Dialogue(replicas.gateway)
     dialogue.say("Who are you?")
     before = dialogue.snapshot()

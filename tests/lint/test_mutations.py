@@ -1,6 +1,7 @@
 """The rules that `make mutate` takes out still stand in the source, and every rule of the table of proofs is among them."""
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -17,19 +18,26 @@ FAULTS = dict(zip(ENUM, NAMES))
 ROW = re.compile(r"(malformed_at|refused|good|no_such)\(Fault::(k\w+)")
 # Which lists of rows a kind's modes read, most special first: src/engine/<kind>/testing/proofs.cc.
 LISTS = {
-    "sglang/generate": ["sglang:kProofs", "all:kOfAll"],
-    "sglang/chat": ["sglang:kChat", "sglang:kProofs", "all:kOfAll"],
-    "vllm/generate": ["vllm:kProofs", "all:kOfAll"],
-    "vllm/completions": ["vllm:kCompletions", "vllm:kProofs", "all:kOfAll"],
-    "vllm/derender": ["vllm:kDerender", "vllm:kProofs", "all:kOfAll"],
-    "dynamo/chat": ["dynamo:kProofs", "all:kOfAll"],
-    "dynamo/generate": ["dynamo:kGenerate", "dynamo:kProofs", "all:kOfAll"],
+    "sglang/generate": ["sglang:kProofs"],
+    "sglang/chat": ["sglang:kChat", "sglang:kProofs"],
+    "vllm/generate": ["vllm:kProofs"],
+    "vllm/completions": ["vllm:kCompletions", "vllm:kProofs"],
+    "vllm/derender": ["vllm:kDerender", "vllm:kProofs"],
+    "dynamo/chat": ["dynamo:kProofs"],
+    "dynamo/generate": ["dynamo:kGenerate", "dynamo:kProofs"],
 }
+GROUPS = tomllib.loads(mutate.RULES.read_text())["groups"]
+for way, lists in LISTS.items():
+    lists += ["all:kOfIds", "all:kOfAll"]
+for way in GROUPS["by messages"]:
+    LISTS[way] = (["messages:kChat"] if way in GROUPS["by messages over chat"] else []) + ["messages:kProofs", "all:kOfAll"]
 # Without a rule that could be taken out: the bytes that would be read are not there; or two rules refuse it, and either is enough.
 WITHOUT_RULE = {"closed"}
 HELD_TWICE = {"dynamo/generate": {"abort", "null_finish"}, "sglang/generate": {"short_logprobs"},
               # The error object names its status too.
-              "vllm/derender": {"http_400", "http_404", "http_413", "http_500", "http_503"}}
+              "vllm/derender": {"http_400", "http_404", "http_413", "http_500", "http_503"},
+              # What is no JSON is no answer of any protocol either.
+              **{way: {"html_body"} for way in GROUPS["by messages"]}}
 
 
 def rows(place: str) -> dict[str, str]:

@@ -54,7 +54,7 @@ unsigned weight(sim::Fault fault) {
 // Drawn apart: which kind it is changes nothing else of a seed's world.
 Driven drawn(std::uint64_t seed) {
   base::SeededRandom random(seed * 7919 + 11);
-  const auto all = engine::testing::all_driven();
+  const auto all = engine::testing::all_driven(engine::Path::kTokens);
   return all[random.below(all.size())];
 }
 
@@ -72,7 +72,7 @@ std::optional<Driven> driven_named(const std::string& text) {
 
 std::string driven_names() {
   std::string names;
-  for (const Driven& driven : engine::testing::all_driven())
+  for (const Driven& driven : engine::testing::all_driven(engine::Path::kTokens))
     names += (names.empty() ? "" : ", ") + driven.name();
   return names;
 }

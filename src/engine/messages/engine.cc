@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/random.h"
 #include "engine/answer_stream.h"
 #include "engine/fields.h"
 #include "engine/messages/reader.h"
@@ -10,6 +11,7 @@
 namespace verbatim::engine::messages {
 
 using base::ErrorKind;
+using base::MonoTime;
 using base::Result;
 using base::Status;
 using base::Task;
@@ -18,14 +20,36 @@ namespace {
 
 constexpr std::string_view kPriority = "priority";
 
+// Higher is sooner for clients.
+std::string with_low_priority(protocol::Wire wire, protocol::Conversation conversation) {
+  for (auto& [name, raw] : conversation.parameters) {
+    if (name == kPriority) raw = std::to_string(-conversation.sampling.priority);
+  }
+  return protocol::write_conversation(wire, conversation);
+}
+
+// What is asked to see whether a token is made.
+protocol::Conversation tiny_conversation(std::string model) {
+  constexpr std::uint64_t kTokens = 16;  // the fewest that a Responses server takes
+  protocol::Conversation tiny;
+  tiny.model = std::move(model);
+  tiny.messages = {{.role = message::Role::kUser, .text = "ready?"}};
+  tiny.sampling.max_tokens = kTokens;
+  tiny.parameters = {{"max_tokens", std::to_string(kTokens)}};
+  return tiny;
+}
+
 }  // namespace
 
 MessageEngine::MessageEngine(base::Runtime& runtime, const Options& options)
-    : peer_(runtime, options),
+    : runtime_(runtime),
+      peer_(runtime, options),
       kind_(options.kind),
       mode_(options.mode),
       context_(options.context),
-      low_is_soon_(options.low_is_soon) {}
+      low_is_soon_(options.low_is_soon),
+      model_(options.model),
+      may_cost_(options.may_cost) {}
 
 Status MessageEngine::check(const message::Sampling& sampling) const {
   if (!sampling.logprobs) return {};
@@ -48,12 +72,9 @@ Task<Result<std::unique_ptr<TokenStream>>> MessageEngine::generate(TokenRequest 
 Task<Result<std::unique_ptr<TokenStream>>> MessageEngine::complete(MessageRequest request) {
   if (request.cancel != nullptr && request.cancel->fired())
     co_return base::error(ErrorKind::kCancelled, "the request was given up");
-  auto& conversation = request.conversation;
-  for (auto& [name, raw] : conversation.parameters) {
-    // Higher is sooner for clients.
-    if (name == kPriority && low_is_soon_) raw = std::to_string(-conversation.sampling.priority);
-  }
-  const std::string body = protocol::write_conversation(mode_.wire, conversation);
+  const std::string body = low_is_soon_ && request.conversation->sampling.priority != 0
+                               ? with_low_priority(mode_.wire, *request.conversation)
+                               : protocol::write_conversation(mode_.wire, *request.conversation);
   HttpPeer::Sent sent;
   sent.headers = std::move(request.headers);
   if (mode_.wire == protocol::Wire::kMessages) {
@@ -72,7 +93,7 @@ Task<Result<std::unique_ptr<TokenStream>>> MessageEngine::complete(MessageReques
   co_return std::move(stream);
 }
 
-Task<Result<Probe>> MessageEngine::probe(base::MonoTime deadline) {
+Task<Result<Probe>> MessageEngine::probe(MonoTime deadline) {
   Probe probe;
   auto models = co_await peer_.get_json("/v1/models", deadline);
   if (!models.ok()) co_return std::move(models).error();
@@ -80,12 +101,36 @@ Task<Result<Probe>> MessageEngine::probe(base::MonoTime deadline) {
   co_return probe;
 }
 
-Task<Status> MessageEngine::ready(base::MonoTime deadline) {
+Task<Result<std::string>> MessageEngine::listed_model(MonoTime deadline) {
   auto found = co_await probe(deadline);
   if (!found.ok()) co_return std::move(found).error();
   if (found->models.empty())
     co_return base::error(ErrorKind::kUnavailable, "the engine lists no model");
+  co_return model_.empty() ? std::move(found->models.front().id) : model_;
+}
+
+Task<Status> MessageEngine::ready(MonoTime deadline) {
+  if (!may_cost_) co_return co_await samples(deadline);
+  auto model = co_await listed_model(deadline);
+  if (!model.ok()) co_return std::move(model).error();
   co_return Status();
+}
+
+Task<Status> MessageEngine::samples(MonoTime deadline) {
+  auto model = co_await listed_model(deadline);
+  if (!model.ok()) co_return std::move(model).error();
+  const auto tiny = tiny_conversation(std::move(*model));
+  MessageRequest request;
+  request.request_id = base::new_hex_id(runtime_.random);
+  request.conversation = &tiny;
+  request.deadline = deadline;
+  auto stream = co_await complete(std::move(request));
+  if (!stream.ok()) co_return std::move(stream).error();
+  for (;;) {
+    auto chunk = co_await (*stream)->next();
+    if (!chunk.ok()) co_return std::move(chunk).error();
+    if (!*chunk) co_return Status();
+  }
 }
 
 }  // namespace verbatim::engine::messages

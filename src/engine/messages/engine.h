@@ -15,6 +15,8 @@ struct Options : PeerOptions {
   Mode mode;
   std::string context;       // what the context length is called in GET /v1/models
   bool low_is_soon = false;  // the engine's sense of `priority`
+  std::string model;         // for requests of this side's own; empty: the first that is listed
+  bool may_cost = false;     // somebody may have to pay for a request of this side's own
 };
 
 // The message path: whole conversations go up over one of three public protocols, whatever the kind
@@ -32,16 +34,23 @@ class MessageEngine final : public Engine {
   base::Task<base::Result<std::unique_ptr<TokenStream>>> generate(TokenRequest request) override;
   base::Task<base::Result<std::unique_ptr<TokenStream>>> complete(MessageRequest request) override;
   base::Task<base::Result<Probe>> probe(base::MonoTime deadline) override;
-  // A model is listed. Nothing is sampled for it: what a request may cost is the server's secret.
+  // A token was made; of a server whose requests may cost something, only that a model is listed.
   base::Task<base::Status> ready(base::MonoTime deadline) override;
+  base::Task<base::Status> samples(base::MonoTime deadline) override;
   base::Task<void> stop() override { return peer_.stop(); }
 
  private:
+  // The model for requests of this side's own.
+  base::Task<base::Result<std::string>> listed_model(base::MonoTime deadline);
+
+  base::Runtime& runtime_;
   HttpPeer peer_;
   const std::string kind_;
   const Mode mode_;
   const std::string context_;
   const bool low_is_soon_;
+  const std::string model_;
+  const bool may_cost_;
 };
 
 }  // namespace verbatim::engine::messages

@@ -4,6 +4,7 @@
 
 #include "base/sim/sim_world.h"
 #include "engine/kinds.h"
+#include "engine/testing/proofs.h"
 #include "message/fold.h"
 #include "sim/sim_engine.h"
 #include "sim/testing/toy_tokenizer.h"
@@ -15,29 +16,28 @@ using base::ErrorKind;
 using base::Task;
 using sim::Fault;
 
-// The modes of the message path at a server of the public protocols.
-std::vector<std::string> modes() {
-  std::vector<std::string> names;
-  for (const auto& mode : find_kind("openai")->modes) {
-    if (mode.path == Path::kMessages) names.emplace_back(mode.name);
-  }
-  return names;
+using engine::testing::Driven;
+using protocol::Wire;
+
+std::vector<Driven> ways() {
+  return engine::testing::all_driven(Path::kMessages);
 }
 
 // One conversation with a simulated server.
 struct Talk {
-  explicit Talk(std::string with) : mode(std::move(with)) {
-    options.face = sim::FaceKind::kOpenai;
+  explicit Talk(const Driven& with) : driven(with) {
+    options.face = driven.face();
     options.tokenizer = sim::testing::toy_tokenizer();
     options.behaviour = sim::Behaviour::kFixedText;
   }
 
   base::sim::SimWorld world{4};
-  std::string mode;
+  const Driven driven;
   sim::SimOptions options;
   bool stream = true;
   base::Duration leaves_after{0};  // 0: stays to the end
   std::vector<protocol::RawMember> parameters;
+  std::optional<std::uint64_t> max_tokens;
   std::uint64_t aborted = 0;
 
   message::Folded turn;
@@ -47,21 +47,21 @@ struct Talk {
   void run() { EXPECT_TRUE(world.run(hold())); }
 
  private:
-  [[nodiscard]] MessageRequest request() const {
-    MessageRequest request;
-    request.request_id = "r1";
-    request.conversation.model = options.model;
-    request.conversation.messages = {{.role = message::Role::kUser, .text = "hello"}};
-    request.conversation.parameters = parameters;
-    request.conversation.stream = stream;
-    return request;
+  [[nodiscard]] protocol::Conversation conversation() const {
+    protocol::Conversation asked;
+    asked.model = options.model;
+    asked.messages = {{.role = message::Role::kUser, .text = "hello"}};
+    asked.parameters = parameters;
+    asked.sampling.max_tokens = max_tokens;
+    asked.stream = stream;
+    return asked;
   }
 
   Task<void> hold() {
     sim::SimEngine server(world.runtime, options);
     Choice choice;
-    choice.kind = "openai";
-    choice.mode = mode;
+    choice.kind = driven.kind->name;
+    choice.mode = driven.mode->name;
     choice.url.endpoint = {"engine", *server.start("engine", 0), false};
     choice.idle_timeout = std::chrono::seconds(3);
     auto engine = std::move(make_engine(world.runtime, choice).value());
@@ -71,7 +71,10 @@ struct Talk {
     if (leaves_after.count() != 0)
       leaving.arm(world.executor.timers(), world.executor.clock().now() + leaves_after,
                   [&cancel] { cancel.fire("gone"); });
-    auto asked = request();
+    const auto said = conversation();
+    MessageRequest asked;
+    asked.request_id = "r1";
+    asked.conversation = &said;
     asked.cancel = &cancel;
     auto made = co_await engine->complete(std::move(asked));
     if (made.ok()) {
@@ -101,10 +104,10 @@ struct Talk {
 };
 
 TEST(MessageEngine, gives_the_events_the_usage_and_the_finish_over_each_protocol) {
-  for (const auto& mode : modes()) {
+  for (const auto& way : ways()) {
     for (const bool stream : {true, false}) {
-      SCOPED_TRACE(mode + (stream ? " streaming" : " whole"));
-      Talk talk(mode);
+      SCOPED_TRACE(way.name() + (stream ? " streaming" : " whole"));
+      Talk talk(way);
       talk.stream = stream;
       talk.run();
       ASSERT_FALSE(talk.error) << talk.error->message;
@@ -120,11 +123,11 @@ TEST(MessageEngine, gives_the_events_the_usage_and_the_finish_over_each_protocol
 }
 
 TEST(MessageEngine, a_limit_of_tokens_is_a_length) {
-  for (const auto& mode : modes()) {
-    SCOPED_TRACE(mode);
-    Talk talk(mode);
-    talk.parameters = {{mode == "responses" ? "max_output_tokens" : "max_tokens", "3"}};
-    if (mode == "messages") continue;  // its max_tokens comes of the sampling, see api tests
+  for (const auto& way : ways()) {
+    SCOPED_TRACE(way.name());
+    Talk talk(way);
+    talk.parameters = {{"max_tokens", "3"}};
+    talk.max_tokens = 3;
     talk.run();
     ASSERT_FALSE(talk.error) << talk.error->message;
     EXPECT_EQ(talk.end->finish.kind, EngineFinish::Kind::kLength);
@@ -157,24 +160,25 @@ const Verdict* verdict_of(Fault fault) {
 }
 
 // The faults that a protocol, or an answer that is not streamed, has no place for.
-bool has_no_place(Fault fault, const std::string& mode, bool stream) {
-  if (fault == Fault::kWrongIndex) return mode != "chat";
+bool has_no_place(Fault fault, const Driven& way, bool stream) {
+  if (fault == Fault::kWrongIndex) return way.mode->wire != Wire::kChat;
   return !stream && needs_events(fault);
 }
 
 TEST(MessageEngine, what_goes_wrong_is_an_error_and_never_half_an_answer) {
-  for (const auto& mode : modes()) {
+  for (const auto& way : ways()) {
     for (std::size_t i = 0; i < 2 * sim::kFaults; ++i) {
       const auto fault = static_cast<Fault>(i / 2);
       const bool stream = i % 2 == 0;
-      if (!applies(fault, sim::FaceKind::kOpenai)) continue;
-      SCOPED_TRACE(mode + " " + std::string(name(fault)) + (stream ? " streaming" : " whole"));
-      Talk talk(mode);
+      if (!way.can_have(fault)) continue;
+      SCOPED_TRACE(way.name() + " " + std::string(name(fault)) +
+                   (stream ? " streaming" : " whole"));
+      Talk talk(way);
       talk.stream = stream;
       talk.options.faults.set(fault, 1000);
       talk.run();
       const Verdict* verdict = verdict_of(fault);
-      if (verdict == nullptr || has_no_place(fault, mode, stream)) {
+      if (verdict == nullptr || has_no_place(fault, way, stream)) {
         ASSERT_FALSE(talk.error) << talk.error->message;
         EXPECT_EQ(talk.turn.text, "All is well.");
         continue;
@@ -191,10 +195,10 @@ TEST(MessageEngine, what_goes_wrong_is_an_error_and_never_half_an_answer) {
 }
 
 TEST(MessageEngine, a_client_that_goes_closes_the_connection) {
-  for (const auto& mode : modes()) {
+  for (const auto& way : ways()) {
     for (const bool stream : {true, false}) {
-      SCOPED_TRACE(mode + (stream ? " streaming" : " whole"));
-      Talk talk(mode);
+      SCOPED_TRACE(way.name() + (stream ? " streaming" : " whole"));
+      Talk talk(way);
       talk.stream = stream;
       talk.options.token_delay = std::chrono::milliseconds(100);
       talk.leaves_after = std::chrono::milliseconds(350);
@@ -219,6 +223,54 @@ TEST(MessageEngine, logprobs_are_refused_by_name) {
   const auto status = engine->check_messages(asked);
   EXPECT_EQ(status.error().field, "logprobs");
   EXPECT_EQ(status.error().kind, ErrorKind::kUnsupported);
+}
+
+// A server that has to be asked for a token, and whether anybody may have to pay for it.
+struct Asked {
+  explicit Asked(const Driven& with) : driven(with) {
+    options.face = driven.face();
+    options.tokenizer = sim::testing::toy_tokenizer();
+    options.behaviour = sim::Behaviour::kFixedText;
+  }
+  base::sim::SimWorld world{4};
+  const Driven driven;
+  sim::SimOptions options;
+  base::Status ready, samples;
+  std::uint64_t requests_for_ready = 0;
+
+  void run() { EXPECT_TRUE(world.run(ask())); }
+
+ private:
+  Task<void> ask() {
+    sim::SimEngine server(world.runtime, options);
+    Choice choice;
+    choice.kind = driven.kind->name;
+    choice.mode = driven.mode->name;
+    choice.url.endpoint = {"engine", *server.start("engine", 0), false};
+    auto engine = std::move(make_engine(world.runtime, choice).value());
+    const auto deadline = world.executor.clock().now() + std::chrono::seconds(5);
+    ready = co_await engine->ready(deadline);
+    requests_for_ready = server.stats().requests;
+    samples = co_await engine->samples(deadline);
+    co_await engine->stop();
+    co_await server.stop();
+  }
+};
+
+TEST(MessageEngine, ready_is_a_token_where_nobody_pays_for_it_and_samples_is_one_everywhere) {
+  for (const auto& way : ways()) {
+    SCOPED_TRACE(way.name());
+    const bool may_cost = way.kind->recognise == nullptr;
+    Asked good(way);
+    good.run();
+    EXPECT_TRUE(good.ready.ok() && good.samples.ok());
+    EXPECT_EQ(good.requests_for_ready, may_cost ? 0U : 1U);
+    Asked asleep(way);
+    asleep.options.hangs = true;
+    asleep.run();
+    EXPECT_EQ(asleep.ready.ok(), may_cost);
+    EXPECT_FALSE(asleep.samples.ok());
+  }
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ EngineFinish::Kind kind_of(message::FinishReason reason) {
 }  // namespace
 
 Result<TokenChunk> Reader::feed(std::string_view data) {
-  const auto document = parse_answer(std::string(data), "the answer");
+  const auto document = parse_answer(std::string(data), "");
   if (!document.ok()) return document.error();
   if (is_error_body(document->root())) {
     failed_ = true;

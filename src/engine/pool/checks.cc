@@ -27,19 +27,26 @@ base::Error unanswered() {
   return error(ErrorKind::kUnavailable, "it did not answer");
 }
 
-// What it serves, where it has shown what `needs` says.
-Task<Result<Probe>> ask_one(Engine& engine, MonoTime deadline, Health::Needs needs) {
-  if (needs == Health::Needs::kToken) {
-    auto ready = co_await engine.ready(deadline);
-    if (!ready.ok()) co_return std::move(ready).error();
-  }
+// What a replica has to show before it is asked what it serves.
+enum class First { kNothing, kReady, kToken };
+
+First first_of(Health::Needs needs, First else_asked) {
+  return needs == Health::Needs::kToken ? First::kToken : else_asked;
+}
+
+// What it serves, where it has shown that.
+Task<Result<Probe>> ask_one(Engine& engine, MonoTime deadline, First first) {
+  Status shown;
+  if (first == First::kReady) shown = co_await engine.ready(deadline);
+  if (first == First::kToken) shown = co_await engine.samples(deadline);
+  if (!shown.ok()) co_return std::move(shown).error();
   auto probe = co_await engine.probe(deadline);
   co_return std::move(probe);
 }
 
-Task<void> store_answer(Engine& engine, MonoTime deadline, Health::Needs needs,
+Task<void> store_answer(Engine& engine, MonoTime deadline, First first,
                         std::shared_ptr<std::vector<Result<Probe>>> to, std::size_t at) {
-  auto answer = co_await ask_one(engine, deadline, needs);
+  auto answer = co_await ask_one(engine, deadline, first);
   (*to)[at] = std::move(answer);
 }
 
@@ -49,8 +56,10 @@ Task<std::vector<Pool::Asked>> Pool::ask(std::vector<Replica*> whom, MonoTime de
   const auto answers =
       std::make_shared<std::vector<Result<Probe>>>(whom.size(), Result<Probe>(unanswered()));
   Together asking(runtime_.executor, background_);
-  for (std::size_t i = 0; i < whom.size(); ++i)
-    asking.run(store_answer(*whom[i]->engine, deadline, whom[i]->health.needs(), answers, i));
+  for (std::size_t i = 0; i < whom.size(); ++i) {
+    const First first = first_of(whom[i]->health.needs(), First::kNothing);
+    asking.run(store_answer(*whom[i]->engine, deadline, first, answers, i));
+  }
   for (;;) {
     const bool more = co_await asking.next();
     if (!more) break;
@@ -171,7 +180,8 @@ Task<Status> Pool::ready(MonoTime deadline) {
 Task<void> Pool::check(Replica& replica) {
   replica.checking = true;
   const MonoTime deadline = now() + options_.check_timeout;
-  auto answer = co_await ask_one(*replica.engine, deadline, Health::Needs::kToken);
+  const First first = first_of(replica.health.needs(), First::kReady);
+  auto answer = co_await ask_one(*replica.engine, deadline, first);
   replica.checking = false;
   if (stopping_) co_return;
   take(replica, std::move(answer));

@@ -153,6 +153,8 @@ TEST(PoolChecks, cut_answers_in_a_row_leave_a_replica_out_until_a_check_succeeds
     const auto& checks = scene.journals[0]->checks;
     EXPECT_GE(checks.size(), 10U);
     EXPECT_LE(checks.size(), 30U) << "cool-downs grow to 30 s";
+    EXPECT_GE(scene.journals[0]->tokens_asked, 10)
+        << "its sampling failed, so it is asked for that";
     for (std::size_t i = 1; i < checks.size(); ++i)
       EXPECT_LE(checks[i] - checks[i - 1], seconds(31)) << "and not beyond";
     scene.engines[0]->sick = false;
@@ -178,6 +180,7 @@ TEST(PoolChecks, all_are_checked_at_a_slow_pace_and_at_different_times) {
   for (const auto& journal : scene.journals) {
     EXPECT_GE(journal->checks.size(), 20U);
     EXPECT_LE(journal->checks.size(), 27U);
+    EXPECT_EQ(journal->tokens_asked, 0) << "nothing is sampled for one that is well";
     first.insert(journal->checks.front().us);
   }
   EXPECT_EQ(first.size(), 4U);
@@ -220,6 +223,8 @@ TEST(PoolChecks, what_is_demanded_of_a_request_is_what_every_serving_replica_dem
   scene.engines[1]->refuses = base::invalid("cache_salt", "too old");
   ASSERT_TRUE(scene.run([&]() -> Task<void> {
     auto checked = scene.pool->check({});
+    EXPECT_EQ(checked.ok() ? "" : checked.error().field, "cache_salt");
+    checked = scene.pool->check_messages({});
     EXPECT_EQ(checked.ok() ? "" : checked.error().field, "cache_salt");
     scene.engines[1]->down = true;
     scene.engines[1]->refuses.reset();  // else it is not even asked

@@ -5,7 +5,7 @@
 namespace verbatim::engine::pool {
 
 // Busy replicas count where no other is left, unless `busy` says that they never do.
-Pool::Replica* Pool::choose(const TokenRequest& request, const Tried& tried, Busy busy) {
+Pool::Replica* Pool::choose(const Belongs& request, const Tried& tried, Busy busy) {
   std::vector<Replica*> idle;
   std::vector<Replica*> any;
   for (const auto& replica : replicas_) {
@@ -25,14 +25,14 @@ Pool::Replica* Pool::choose(const TokenRequest& request, const Tried& tried, Bus
   return chosen;
 }
 
-Pool::Replica* Pool::sampler_of_last_turn(const TokenRequest& request) const {
+Pool::Replica* Pool::sampler_of_last_turn(const Belongs& request) const {
   for (const auto& replica : replicas_) {
     if (replica->url == request.last_engine_url) return replica.get();
   }
   return nullptr;
 }
 
-Pool::Replica* Pool::holder_of_conversation(const TokenRequest& request) const {
+Pool::Replica* Pool::holder_of_conversation(const Belongs& request) const {
   const std::size_t number = conversations_.find(request.routing_key);
   return number == Stickiness::kNone ? nullptr : replicas_[number].get();
 }

@@ -20,8 +20,10 @@ using testing::PoolScene;
 
 constexpr const char* kQueueFull = R"({"error":{"message":"The request queue is full."}})";
 
-TEST(PoolChoice, a_conversation_stays_with_its_replica) {
-  PoolScene scene(3);
+class PoolChoice : public ::testing::TestWithParam<Path> {};
+
+TEST_P(PoolChoice, a_conversation_stays_with_its_replica) {
+  PoolScene scene(GetParam(), 3);
   ASSERT_TRUE(scene.run([&]() -> Task<void> {
     std::map<std::string, std::string> served_by;
     for (int round = 0; round < 5; ++round) {
@@ -36,20 +38,20 @@ TEST(PoolChoice, a_conversation_stays_with_its_replica) {
   }));
 }
 
-TEST(PoolChoice, equal_loads_take_turns) {
-  PoolScene scene(4);
+TEST_P(PoolChoice, equal_loads_take_turns) {
+  PoolScene scene(GetParam(), 4);
   ASSERT_TRUE(scene.run([&]() -> Task<void> {
     for (int c = 0; c < 40; ++c) (void)co_await scene.turn("c" + std::to_string(c));
   }));
   for (std::size_t r = 0; r < 4; ++r) EXPECT_EQ(scene.asked(r), 10U) << r;
 }
 
-TEST(PoolChoice, a_new_conversation_goes_to_the_least_loaded) {
-  PoolScene scene(3);
+TEST_P(PoolChoice, a_new_conversation_goes_to_the_least_loaded) {
+  PoolScene scene(GetParam(), 3);
   ASSERT_TRUE(scene.run([&]() -> Task<void> {
     std::vector<std::unique_ptr<TokenStream>> streams;
     for (int c = 0; c < 30; ++c) {
-      auto stream = co_await scene.pool->generate(scene.request("c" + std::to_string(c)));
+      auto stream = co_await scene.begin(scene.request("c" + std::to_string(c)));
       streams.push_back(std::move(*stream));
     }
     for (std::size_t r = 0; r < 3; ++r) EXPECT_EQ(scene.view(r).running, 10U);
@@ -59,15 +61,15 @@ TEST(PoolChoice, a_new_conversation_goes_to_the_least_loaded) {
     }
     EXPECT_EQ(scene.view(1).running, 0U) << "a stream that is destroyed is no load any more";
     for (int c = 100; c < 110; ++c) {
-      auto stream = co_await scene.pool->generate(scene.request("c" + std::to_string(c)));
+      auto stream = co_await scene.begin(scene.request("c" + std::to_string(c)));
       streams.push_back(std::move(*stream));
     }
     EXPECT_EQ(scene.view(1).running, 10U);
   }));
 }
 
-TEST(PoolChoice, a_turn_follows_the_replica_that_sampled_the_one_before_it) {
-  PoolScene scene(3);
+TEST_P(PoolChoice, a_turn_follows_the_replica_that_sampled_the_one_before_it) {
+  PoolScene scene(GetParam(), 3);
   // Another thread's pool may have served it: this one never saw the conversation.
   ASSERT_TRUE(scene.run([&]() -> Task<void> {
     for (int i = 0; i < 9; ++i) {
@@ -88,16 +90,16 @@ TEST(PoolChoice, a_turn_follows_the_replica_that_sampled_the_one_before_it) {
   }));
 }
 
-TEST(PoolChoice, requests_without_a_conversation_are_spread) {
-  PoolScene scene(2);
+TEST_P(PoolChoice, requests_without_a_conversation_are_spread) {
+  PoolScene scene(GetParam(), 2);
   ASSERT_TRUE(scene.run([&]() -> Task<void> {
     for (int i = 0; i < 10; ++i) (void)co_await scene.turn("");
   }));
   EXPECT_EQ(scene.asked(0), 5U);
 }
 
-TEST(PoolChoice, a_busy_replica_is_passed_over_for_as_long_as_it_says) {
-  PoolScene scene(2);
+TEST_P(PoolChoice, a_busy_replica_is_passed_over_for_as_long_as_it_says) {
+  PoolScene scene(GetParam(), 2);
   scene.engines[0]->fates.push_back({answered(503, kQueueFull, "3"), {}, {}, {}});
   ASSERT_TRUE(scene.run([&]() -> Task<void> {
     auto outcome = co_await scene.turn("a");
@@ -114,9 +116,9 @@ TEST(PoolChoice, a_busy_replica_is_passed_over_for_as_long_as_it_says) {
   EXPECT_EQ(scene.asked(0), 2U);
 }
 
-TEST(PoolChoice, a_busy_replica_still_gets_what_no_other_can_take) {
+TEST_P(PoolChoice, a_busy_replica_still_gets_what_no_other_can_take) {
   for (const std::size_t replicas : {1U, 2U}) {
-    PoolScene scene(replicas);
+    PoolScene scene(GetParam(), replicas);
     for (auto* engine : scene.engines) {
       for (int i = 0; i < 8; ++i)
         engine->fates.push_back(
@@ -142,11 +144,11 @@ TEST(PoolChoice, a_busy_replica_still_gets_what_no_other_can_take) {
   }
 }
 
-TEST(PoolChoice, a_draining_replica_gets_nothing_new_and_ends_what_it_has) {
-  PoolScene scene(2);
+TEST_P(PoolChoice, a_draining_replica_gets_nothing_new_and_ends_what_it_has) {
+  PoolScene scene(GetParam(), 2);
   scene.engines[0]->fates.push_back({{}, {}, {}, seconds(10)});
   ASSERT_TRUE(scene.run([&]() -> Task<void> {
-    auto running = co_await scene.pool->generate(scene.request("a"));
+    auto running = co_await scene.begin(scene.request("a"));
     EXPECT_TRUE(running.ok());
     const auto drained = scene.pool->set_draining(PoolScene::url(0), Pool::Draining::kYes);
     EXPECT_TRUE(drained.ok());
@@ -177,11 +179,11 @@ TEST(PoolChoice, a_draining_replica_gets_nothing_new_and_ends_what_it_has) {
 // Conversations of several turns, with thinking time between them, started at random: what agents
 // do. The bound that is stated: at no time does a replica hold over twice its share of running
 // requests, plus two; and of the conversations over a tenth more than its share, plus two.
-TEST(PoolChoice, load_is_balanced_over_seeds) {
+TEST_P(PoolChoice, load_is_balanced_over_seeds) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     constexpr std::size_t kReplicas = 4;
     constexpr std::size_t kConversations = 64;
-    PoolScene scene(kReplicas, seed);
+    PoolScene scene(GetParam(), kReplicas, seed);
     for (auto* engine : scene.engines) {
       for (int i = 0; i < 2000; ++i)
         engine->fates.push_back({{},
@@ -230,6 +232,11 @@ TEST(PoolChoice, load_is_balanced_over_seeds) {
     EXPECT_EQ(over, 0U) << "seed " << seed;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Paths, PoolChoice, ::testing::Values(Path::kTokens, Path::kMessages),
+                         [](const auto& path) {
+                           return path.param == Path::kTokens ? "by_ids" : "by_messages";
+                         });
 
 }  // namespace
 }  // namespace verbatim::engine::pool

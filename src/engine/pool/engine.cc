@@ -15,6 +15,26 @@ using base::Result;
 using base::Status;
 using base::Task;
 
+namespace {
+
+using Started = Result<std::unique_ptr<TokenStream>>;
+
+// The two ways to an engine, under one name.
+Status demanded(const Engine& engine, const TokenRequest& request) {
+  return engine.check(request.sampling);
+}
+Status demanded(const Engine& engine, const MessageRequest& request) {
+  return engine.check_messages(*request.conversation);
+}
+Task<Started> start(Engine& engine, TokenRequest request) {
+  return engine.generate(std::move(request));
+}
+Task<Started> start(Engine& engine, MessageRequest request) {
+  return engine.complete(std::move(request));
+}
+
+}  // namespace
+
 // A running request counts as load of its replica while this lives.
 class Pool::Place {
  public:
@@ -95,23 +115,42 @@ Engine& Pool::speaker() const {
   return *replicas_.front()->engine;
 }
 
-Status Pool::check(const message::Sampling& sampling) const {
+template <class Check>
+Status Pool::check_each(const Check& check) const {
   bool checked = false;
   for (const auto& replica : replicas_) {
     if (!replica->health.serving()) continue;
     checked = true;
-    if (auto status = replica->engine->check(sampling); !status.ok()) return status;
+    if (auto status = check(*replica->engine); !status.ok()) return status;
   }
-  return checked ? Status() : speaker().check(sampling);
+  return checked ? Status() : check(speaker());
 }
 
-Task<Result<std::unique_ptr<TokenStream>>> Pool::generate(TokenRequest request) {
+Status Pool::check(const message::Sampling& sampling) const {
+  return check_each([&](const Engine& engine) { return engine.check(sampling); });
+}
+
+Status Pool::check_messages(const protocol::Conversation& asked) const {
+  return check_each([&](const Engine& engine) { return engine.check_messages(asked); });
+}
+
+Task<Started> Pool::generate(TokenRequest request) {
+  return send(std::move(request));
+}
+
+Task<Started> Pool::complete(MessageRequest request) {
+  return send(std::move(request));
+}
+
+template <class Request>
+Task<Started> Pool::send(Request request) {
   Tried tried;
   std::optional<base::Error> refusal;  // of one that was busy
   std::optional<base::Error> demand;   // of one that can't do what is asked
   bool asked = false;
   for (;;) {
-    Replica* replica = choose(request, tried, refusal ? Busy::kNever : Busy::kIfNoOther);
+    const Belongs belongs{request.routing_key, request.last_engine_url};
+    Replica* replica = choose(belongs, tried, refusal ? Busy::kNever : Busy::kIfNoOther);
     if (replica == nullptr && refusal) co_return *refusal;
     if (replica == nullptr && demand) co_return *demand;
     if (replica == nullptr) {
@@ -123,13 +162,13 @@ Task<Result<std::unique_ptr<TokenStream>>> Pool::generate(TokenRequest request) 
     }
     tried.insert(replica->number);
     // It may have come up, and been asked what it is, since check().
-    if (auto status = replica->engine->check(request.sampling); !status.ok()) {
+    if (auto status = demanded(*replica->engine, request); !status.ok()) {
       demand = std::move(status).error();
       continue;
     }
     Place place(*replica);
-    TokenRequest copy = request;
-    auto stream = co_await replica->engine->generate(std::move(copy));
+    Request copy = request;
+    auto stream = co_await start(*replica->engine, std::move(copy));
     if (stream.ok()) {
       co_return std::unique_ptr<TokenStream>(
           std::make_unique<Stream>(*this, std::move(place), std::move(*stream), request.deadline));

@@ -37,7 +37,7 @@ struct Member {
 // Several engines that serve one model, as one engine: replicas of one kind and mode.
 //
 // Choice. A turn goes to the replica that sampled the turn before it
-// (TokenRequest::last_engine_url: it has the prefix cached), else to the one its conversation
+// (last_engine_url of its request: it has the prefix cached), else to the one its conversation
 // (routing_key) was given to last, else to the one with the fewest running requests of this pool,
 // by turns where these are equal. A busy replica is passed over where another is not.
 //
@@ -51,7 +51,7 @@ struct Member {
 // Health. See Health: failures leave a replica out, a check (Engine::ready, then probe) or a turn
 // that ends well brings it back. Checks begin with the first agreement. A replica that was out is
 // given requests only after it was asked again what it serves, and one that was left out for its
-// sampling only after it made a token.
+// sampling only after it made a token (Engine::samples).
 //
 // Sending again. A request whose connection did not come about goes on to the next replica, each at
 // most once. One that was refused before its first token (refused_unsampled()) goes to one other
@@ -68,10 +68,14 @@ class Pool final : public Engine {
   [[nodiscard]] bool matches_stop_strings() const override {
     return speaker().matches_stop_strings();
   }
+  [[nodiscard]] Path driven_by() const override { return speaker().driven_by(); }
   // What every replica that serves takes: releases may differ.
   [[nodiscard]] base::Status check(const message::Sampling& sampling) const override;
-  // Errors of its own: kUnavailable, naming each replica and why it takes nothing.
+  [[nodiscard]] base::Status check_messages(const protocol::Conversation& asked) const override;
+  // By ids and by messages alike. Errors of its own: kUnavailable, naming each replica and why it
+  // takes nothing.
   base::Task<base::Result<std::unique_ptr<TokenStream>>> generate(TokenRequest request) override;
+  base::Task<base::Result<std::unique_ptr<TokenStream>>> complete(MessageRequest request) override;
   // Asks all. Those that do not answer are left out, and asked again by and by. Fails when none
   // answers, or (naming two URLs) when they serve different models before any was agreed on; later
   // a replica that differs is kept out.
@@ -108,12 +112,21 @@ class Pool final : public Engine {
 
   // choice.cc
   using Tried = std::set<std::size_t>;
-  Replica* choose(const TokenRequest& request, const Tried& tried, Busy busy);
-  [[nodiscard]] Replica* sampler_of_last_turn(const TokenRequest& request) const;
-  [[nodiscard]] Replica* holder_of_conversation(const TokenRequest& request) const;
+  // What a request says of where it belongs, see TokenRequest.
+  struct Belongs {
+    const std::string& routing_key;
+    const std::string& last_engine_url;
+  };
+  Replica* choose(const Belongs& request, const Tried& tried, Busy busy);
+  [[nodiscard]] Replica* sampler_of_last_turn(const Belongs& request) const;
+  [[nodiscard]] Replica* holder_of_conversation(const Belongs& request) const;
   Replica* least_loaded(const std::vector<Replica*>& among);
 
   // engine.cc
+  template <class Check>
+  [[nodiscard]] base::Status check_each(const Check& check) const;
+  template <class Request>
+  base::Task<base::Result<std::unique_ptr<TokenStream>>> send(Request request);
   void note_success(Replica& replica);
   void note_failure(Replica& replica, const base::Error& failure, Sign sign);
   [[nodiscard]] base::Error nobody() const;

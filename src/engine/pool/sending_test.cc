@@ -34,8 +34,10 @@ std::size_t sent(const PoolScene& scene) {
   return count;
 }
 
-TEST(PoolSending, what_was_never_sent_goes_on_to_the_next_replica_at_once) {
-  PoolScene scene(3);
+class PoolSending : public ::testing::TestWithParam<Path> {};
+
+TEST_P(PoolSending, what_was_never_sent_goes_on_to_the_next_replica_at_once) {
+  PoolScene scene(GetParam(), 3);
   ASSERT_TRUE(scene.run([&]() -> Task<void> {
     (void)co_await scene.turn("a");
     scene.engines[0]->down = true;
@@ -47,8 +49,8 @@ TEST(PoolSending, what_was_never_sent_goes_on_to_the_next_replica_at_once) {
   }));
 }
 
-TEST(PoolSending, when_nobody_is_there_the_error_names_each_and_why) {
-  PoolScene scene(2);
+TEST_P(PoolSending, when_nobody_is_there_the_error_names_each_and_why) {
+  PoolScene scene(GetParam(), 2);
   ASSERT_TRUE(scene.run([&]() -> Task<void> {
     for (auto* engine : scene.engines) engine->down = true;
     const auto outcome = co_await scene.turn("a");
@@ -61,8 +63,8 @@ TEST(PoolSending, when_nobody_is_there_the_error_names_each_and_why) {
   }));
 }
 
-TEST(PoolSending, an_engine_that_came_back_serves_at_once_where_no_other_does) {
-  PoolScene scene(1);
+TEST_P(PoolSending, an_engine_that_came_back_serves_at_once_where_no_other_does) {
+  PoolScene scene(GetParam(), 1);
   ASSERT_TRUE(scene.run([&]() -> Task<void> {
     scene.engines[0]->down = true;
     for (int i = 0; i < 10; ++i) (void)co_await scene.turn("a");
@@ -73,7 +75,7 @@ TEST(PoolSending, an_engine_that_came_back_serves_at_once_where_no_other_does) {
   }));
 }
 
-TEST(PoolSending, whatever_may_have_been_sampled_is_returned_as_it_is) {
+TEST_P(PoolSending, whatever_may_have_been_sampled_is_returned_as_it_is) {
   const base::Error table[] = {
       with_code(ErrorKind::kTimeout, ""),
       with_code(ErrorKind::kEngine, ""),
@@ -95,7 +97,7 @@ TEST(PoolSending, whatever_may_have_been_sampled_is_returned_as_it_is) {
   failures.push_back(answered(503, "queue is full"));
   failures.back().code = "sampled_already";
   for (const auto& failure : failures) {
-    PoolScene scene(3);
+    PoolScene scene(GetParam(), 3);
     scene.engines[0]->fates.push_back({failure, {}, {}, {}});
     ASSERT_TRUE(scene.run([&]() -> Task<void> {
       const auto outcome = co_await scene.turn("a");
@@ -110,8 +112,8 @@ TEST(PoolSending, whatever_may_have_been_sampled_is_returned_as_it_is) {
   }
 }
 
-TEST(PoolSending, a_failure_within_the_stream_is_never_sent_again) {
-  PoolScene scene(2);
+TEST_P(PoolSending, a_failure_within_the_stream_is_never_sent_again) {
+  PoolScene scene(GetParam(), 2);
   // Even where it says that the request was not begun.
   scene.engines[0]->fates.push_back({{}, answered(503, "queue is full"), {}, {}});
   scene.engines[0]->fates.push_back({{}, with_code(ErrorKind::kUnavailable, ""), {}, {}});
@@ -127,8 +129,8 @@ TEST(PoolSending, a_failure_within_the_stream_is_never_sent_again) {
   EXPECT_EQ(sent(scene), 2U);
 }
 
-TEST(PoolSending, a_refusal_before_the_first_token_is_tried_at_one_other) {
-  PoolScene scene(4);
+TEST_P(PoolSending, a_refusal_before_the_first_token_is_tried_at_one_other) {
+  PoolScene scene(GetParam(), 4);
   for (auto* engine : scene.engines)
     engine->fates.push_back({answered(503, "queue is full"), {}, {}, {}});
   ASSERT_TRUE(scene.run([&]() -> Task<void> {
@@ -138,8 +140,8 @@ TEST(PoolSending, a_refusal_before_the_first_token_is_tried_at_one_other) {
   EXPECT_EQ(sent(scene), 2U);
 }
 
-TEST(PoolSending, the_other_ones_failure_counts_where_it_may_have_sampled) {
-  PoolScene scene(3);
+TEST_P(PoolSending, the_other_ones_failure_counts_where_it_may_have_sampled) {
+  PoolScene scene(GetParam(), 3);
   scene.engines[0]->fates.push_back({answered(503, "queue is full"), {}, {}, {}});
   scene.engines[1]->fates.push_back({with_code(ErrorKind::kTimeout, ""), {}, {}, {}});
   ASSERT_TRUE(scene.run([&]() -> Task<void> {
@@ -149,8 +151,8 @@ TEST(PoolSending, the_other_ones_failure_counts_where_it_may_have_sampled) {
   EXPECT_EQ(sent(scene), 2U);
 }
 
-TEST(PoolSending, the_first_refusal_stands_where_nobody_else_is_there) {
-  PoolScene scene(3);
+TEST_P(PoolSending, the_first_refusal_stands_where_nobody_else_is_there) {
+  PoolScene scene(GetParam(), 3);
   scene.engines[0]->fates.push_back({answered(503, "queue is full"), {}, {}, {}});
   ASSERT_TRUE(scene.run([&]() -> Task<void> {
     scene.engines[1]->down = true;
@@ -161,8 +163,8 @@ TEST(PoolSending, the_first_refusal_stands_where_nobody_else_is_there) {
   EXPECT_EQ(sent(scene), 1U);
 }
 
-TEST(PoolSending, giving_up_a_request_stops_the_replica_that_has_it) {
-  PoolScene scene(2);
+TEST_P(PoolSending, giving_up_a_request_stops_the_replica_that_has_it) {
+  PoolScene scene(GetParam(), 2);
   scene.engines[0]->fates.push_back({{}, {}, {}, seconds(60)});
   scene.engines[1]->fates.push_back({{}, {}, seconds(60), {}});
   ASSERT_TRUE(scene.run([&]() -> Task<void> {
@@ -235,10 +237,10 @@ Task<void> converse(PoolScene& scene, std::string key, Tally& tally) {
 }
 
 // Replicas die, come back, hang, are busy, cut and refuse, at random, under conversations.
-TEST(PoolSending, no_request_is_sampled_twice_and_conversations_stay_where_all_is_well) {
+TEST_P(PoolSending, no_request_is_sampled_twice_and_conversations_stay_where_all_is_well) {
   Tally tally;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    PoolScene scene(3, seed);
+    PoolScene scene(GetParam(), 3, seed);
     auto& random = scene.world.random;
     for (auto* engine : scene.engines) draw_fates(*engine, random);
     ASSERT_TRUE(scene.run([&]() -> Task<void> {
@@ -266,6 +268,11 @@ TEST(PoolSending, no_request_is_sampled_twice_and_conversations_stay_where_all_i
   EXPECT_GT(tally.bad, 500U);
   EXPECT_GT(tally.stayed, tally.moved);
 }
+
+INSTANTIATE_TEST_SUITE_P(Paths, PoolSending, ::testing::Values(Path::kTokens, Path::kMessages),
+                         [](const auto& path) {
+                           return path.param == Path::kTokens ? "by_ids" : "by_messages";
+                         });
 
 }  // namespace
 }  // namespace verbatim::engine::pool

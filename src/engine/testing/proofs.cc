@@ -4,6 +4,7 @@
 #include <array>
 
 #include "engine/dynamo/testing/proofs.h"
+#include "engine/messages/testing/proofs.h"
 #include "engine/sglang/testing/proofs.h"
 #include "engine/vllm/testing/proofs.h"
 
@@ -12,8 +13,12 @@ namespace {
 
 using sim::Fault;
 
-constexpr std::array kOfAll = {
+constexpr std::array kOfIds = {
     malformed_at(Fault::kNanLogprob, ""),
+    good(Fault::kIdsPastStop),
+};
+
+constexpr std::array kOfAll = {
     malformed_at(Fault::kHtmlBody, ""),
     refused(Fault::kCutStream, 502, "closed_before_end"),
     refused(Fault::kNoDone, 502, "cut_answer"),
@@ -29,7 +34,6 @@ constexpr std::array kOfAll = {
     good(Fault::kSlowBody),
     good(Fault::kSplitBytes),
     good(Fault::kComments),
-    good(Fault::kIdsPastStop),
 };
 
 struct Of {
@@ -45,26 +49,43 @@ constexpr std::array kKinds = {
 
 }  // namespace
 
-std::vector<Driven> all_driven() {
+std::string Driven::test_name() const {
+  std::string text = name();
+  std::replace_if(text.begin(), text.end(), [](char c) { return c == '/' || c == '-'; }, '_');
+  return text;
+}
+
+std::vector<Driven> all_driven(Path path) {
   std::vector<Driven> all;
   for (const Kind& kind : engine::kinds()) {
     for (const Mode& mode : kind.modes) {
-      if (mode.path == Path::kTokens) all.push_back({&kind, &mode});
+      if (mode.path == path) all.push_back({&kind, &mode});
     }
   }
   return all;
 }
 
+std::vector<Driven> all_driven() {
+  auto all = all_driven(Path::kTokens);
+  const auto by_messages = all_driven(Path::kMessages);
+  all.insert(all.end(), by_messages.begin(), by_messages.end());
+  return all;
+}
+
 ProofLists proof_lists(const Driven& driven) {
+  if (driven.mode->path == Path::kMessages)
+    return {{messages::testing::proofs_of_wire(driven.mode->wire),
+             {},
+             messages::testing::proofs(),
+             kOfAll}};
   const auto of = std::find_if(kKinds.begin(), kKinds.end(),
                                [&](const Of& each) { return each.kind == driven.kind->name; });
-  if (of == kKinds.end()) return {{}, {}, kOfAll};
-  return {of->of_mode(driven.mode->name), of->of_kind(), kOfAll};
+  if (of == kKinds.end()) return {{{}, {}, kOfIds, kOfAll}};
+  return {{of->of_mode(driven.mode->name), of->of_kind(), kOfIds, kOfAll}};
 }
 
 const Proof* proof_of(const Driven& driven, Fault fault) {
-  const auto lists = proof_lists(driven);
-  for (const auto list : {lists.of_mode, lists.of_kind, lists.of_all}) {
+  for (const auto list : proof_lists(driven)) {
     const auto row = std::find_if(list.begin(), list.end(),
                                   [&](const Proof& proof) { return proof.fault == fault; });
     if (row != list.end()) return &*row;

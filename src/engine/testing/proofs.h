@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,20 +48,27 @@ struct Driven {
   [[nodiscard]] std::string name() const {  // "vllm/completions"
     return std::string(kind->name) + "/" + std::string(mode->name);
   }
+  // The same of letters and "_" alone, for GoogleTest.
+  [[nodiscard]] std::string test_name() const;
   // The same engine in src/sim.
   [[nodiscard]] sim::FaceKind face() const { return sim::face_named(kind->name).value(); }
+  [[nodiscard]] bool by_messages() const { return mode->path == Path::kMessages; }
+  [[nodiscard]] bool can_have(sim::Fault fault) const {
+    return by_messages() ? sim::applies_by_messages(fault) : sim::applies(fault, face());
+  }
 };
+// Every kind in every mode of a path.
+std::vector<Driven> all_driven(Path path);
+// The same of all paths that have turns.
 std::vector<Driven> all_driven();
 
 // The rule-to-case table of docs/design.md 5: the rows of all kinds, and those in which a kind and
-// one of its modes differ, which stand in the kind's testing/proofs.cc and go first. Null where
-// none has the fault.
+// one of its modes differ, which stand in the testing/proofs.cc of its directory and go first. Null
+// where none has the fault.
 const Proof* proof_of(const Driven& driven, sim::Fault fault);
 
-// The lists behind it, most special first.
-struct ProofLists {
-  std::span<const Proof> of_mode, of_kind, of_all;
-};
+// The lists behind it, most special first: of the mode, the kind, the path, and of all.
+using ProofLists = std::array<std::span<const Proof>, 4>;
 ProofLists proof_lists(const Driven& driven);
 
 }  // namespace verbatim::engine::testing

@@ -9,11 +9,13 @@ namespace verbatim::engine::pool::testing {
 
 using base::Task;
 
-PoolScene::PoolScene(std::size_t replicas, std::uint64_t seed, Options options) : world(seed) {
+PoolScene::PoolScene(Path by, std::size_t replicas, std::uint64_t seed, Options options)
+    : path(by), world(seed) {
   std::vector<Member> members;
   for (std::size_t i = 0; i < replicas; ++i) {
     journals.push_back(std::make_shared<Journal>());
     auto engine = std::make_unique<ScriptedEngine>(world.runtime, url(i), journals.back());
+    engine->by = path;
     engines.push_back(engine.get());
     members.push_back({url(i), std::move(engine)});
   }
@@ -45,9 +47,27 @@ TokenRequest PoolScene::request(std::string conversation) {
   return request;
 }
 
+Task<base::Result<std::unique_ptr<TokenStream>>> PoolScene::begin(TokenRequest request) {
+  if (path == Path::kTokens) {
+    auto by_ids = co_await pool->generate(std::move(request));
+    co_return std::move(by_ids);
+  }
+  protocol::Conversation conversation;
+  conversation.sampling = request.sampling;
+  MessageRequest asked;
+  asked.request_id = std::move(request.request_id);
+  asked.conversation = &conversation;
+  asked.routing_key = std::move(request.routing_key);
+  asked.last_engine_url = std::move(request.last_engine_url);
+  asked.deadline = request.deadline;
+  asked.cancel = request.cancel;
+  auto by_messages = co_await pool->complete(std::move(asked));
+  co_return std::move(by_messages);
+}
+
 Task<Outcome> PoolScene::turn(TokenRequest request) {
   Outcome outcome;
-  auto stream = co_await pool->generate(std::move(request));
+  auto stream = co_await begin(std::move(request));
   if (!stream.ok()) {
     outcome.error = stream.error();
     co_return outcome;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/sim/sim_world.h"
@@ -19,9 +20,12 @@ struct Outcome {
   [[nodiscard]] bool ok() const { return !error; }
 };
 
-// A pool of scripted engines "http://r0", "http://r1" ... on a simulated executor.
+// A pool of scripted engines "http://r0", "http://r1" ... on a simulated executor, driven by ids or
+// by messages.
 struct PoolScene {
-  explicit PoolScene(std::size_t replicas, std::uint64_t seed = 1, Options options = {});
+  explicit PoolScene(std::size_t replicas, std::uint64_t seed = 1, Options options = {})
+      : PoolScene(Path::kTokens, replicas, seed, std::move(options)) {}
+  explicit PoolScene(Path path, std::size_t replicas, std::uint64_t seed = 1, Options options = {});
 
   static std::string url(std::size_t replica) { return "http://r" + std::to_string(replica); }
   // Runs `body` behind a first probe(), then stops the pool. False when something got stuck.
@@ -29,7 +33,9 @@ struct PoolScene {
   // Without the probe.
   [[nodiscard]] bool run_unasked(const std::function<base::Task<void>()>& body);
 
+  // By messages, what both kinds of requests have is sent on.
   TokenRequest request(std::string conversation);
+  base::Task<base::Result<std::unique_ptr<TokenStream>>> begin(TokenRequest request);
   // One turn, read to its end.
   base::Task<Outcome> turn(TokenRequest request);
   base::Task<Outcome> turn(std::string conversation) {
@@ -41,6 +47,7 @@ struct PoolScene {
   }
   [[nodiscard]] Pool::View view(std::size_t replica) const { return pool->replicas()[replica]; }
 
+  const Path path;
   base::sim::SimWorld world;
   std::vector<std::shared_ptr<Journal>> journals;
   std::vector<ScriptedEngine*> engines;

@@ -78,9 +78,23 @@ Status ScriptedEngine::check(const message::Sampling&) const {
   return refuses ? Status(*refuses) : Status();
 }
 
+Status ScriptedEngine::check_messages(const protocol::Conversation& asked) const {
+  return check(asked.sampling);
+}
+
 Task<Result<std::unique_ptr<TokenStream>>> ScriptedEngine::generate(TokenRequest request) {
+  return answer(Path::kTokens, std::move(request.request_id), request.cancel);
+}
+
+Task<Result<std::unique_ptr<TokenStream>>> ScriptedEngine::complete(MessageRequest request) {
+  return answer(Path::kMessages, std::move(request.request_id), request.cancel);
+}
+
+Task<Result<std::unique_ptr<TokenStream>>> ScriptedEngine::answer(Path path, std::string request_id,
+                                                                  base::CancelSignal* cancel) {
+  if (path != by) co_return error(ErrorKind::kUnsupported, "driven the other way");
   if (down) co_return refused();
-  journal_->asked.push_back(request.request_id);
+  journal_->asked.push_back(request_id);
   Fate fate;
   if (!fates.empty()) {
     fate = std::move(fates.front());
@@ -88,10 +102,9 @@ Task<Result<std::unique_ptr<TokenStream>>> ScriptedEngine::generate(TokenRequest
   }
   const bool unsampled =
       fate.refusal && fate.refusal->upstream && refused_unsampled(*fate.refusal->upstream);
-  if (!unsampled) journal_->begun.push_back(request.request_id);
+  if (!unsampled) journal_->begun.push_back(request_id);
   base::CancelSignal nobody;
-  base::Pause pause(runtime_.executor, fate.before,
-                    request.cancel != nullptr ? *request.cancel : nobody);
+  base::Pause pause(runtime_.executor, fate.before, cancel != nullptr ? *cancel : nobody);
   const bool whole = co_await pause;
   if (!whole) co_return error(ErrorKind::kCancelled, "the request was given up");
   if (fate.refusal) co_return *fate.refusal;
@@ -99,7 +112,7 @@ Task<Result<std::unique_ptr<TokenStream>>> ScriptedEngine::generate(TokenRequest
   end.engine_url = url_;
   end.weight_versions.push_back({says.weight_version, 0});
   co_return std::unique_ptr<TokenStream>(std::make_unique<ScriptedStream>(
-      runtime_.executor, std::move(fate), std::move(end), journal_, request.cancel));
+      runtime_.executor, std::move(fate), std::move(end), journal_, cancel));
 }
 
 Task<Result<Probe>> ScriptedEngine::probe(base::MonoTime) {
@@ -114,6 +127,11 @@ Task<Status> ScriptedEngine::ready(base::MonoTime) {
   if (check_fails) co_return *check_fails;
   if (sick) co_return error(ErrorKind::kUnavailable, "found status 503, expected 200");
   co_return Status();
+}
+
+Task<Status> ScriptedEngine::samples(base::MonoTime deadline) {
+  ++journal_->tokens_asked;
+  return ready(deadline);
 }
 
 Task<void> ScriptedEngine::stop() {

@@ -23,7 +23,8 @@ struct Fate {
 struct Journal {
   std::vector<std::string> asked;      // request ids, as they were sent
   std::vector<std::string> begun;      // those that may have been sampled
-  std::vector<base::MonoTime> checks;  // calls of ready()
+  std::vector<base::MonoTime> checks;  // calls of ready() and samples()
+  int tokens_asked = 0;                // calls of samples()
   int aborts = 0;
   int running = 0;
   bool stopped = false;
@@ -47,16 +48,24 @@ class ScriptedEngine final : public Engine {
   base::Duration probe_takes{0};
   std::optional<base::Error> refuses;  // check() fails with it
   std::string in_mode = "script";
+  Path by = Path::kTokens;  // the other way is an error
 
   [[nodiscard]] std::string_view kind() const override { return "scripted"; }
   [[nodiscard]] std::string_view mode() const override { return in_mode; }
+  [[nodiscard]] Path driven_by() const override { return by; }
   [[nodiscard]] base::Status check(const message::Sampling& sampling) const override;
+  [[nodiscard]] base::Status check_messages(const protocol::Conversation& asked) const override;
   base::Task<base::Result<std::unique_ptr<TokenStream>>> generate(TokenRequest request) override;
+  base::Task<base::Result<std::unique_ptr<TokenStream>>> complete(MessageRequest request) override;
   base::Task<base::Result<Probe>> probe(base::MonoTime deadline) override;
   base::Task<base::Status> ready(base::MonoTime deadline) override;
+  base::Task<base::Status> samples(base::MonoTime deadline) override;
   base::Task<void> stop() override;
 
  private:
+  base::Task<base::Result<std::unique_ptr<TokenStream>>> answer(Path path, std::string request_id,
+                                                                base::CancelSignal* cancel);
+
   base::Runtime& runtime_;
   const std::string url_;
   std::shared_ptr<Journal> journal_;
