@@ -58,18 +58,18 @@ void print_models(const engine::Identity& identity) {
   }
 }
 
-Exit tell_ids(const engine::Inspected& found) {
-  if (engine::path_of(found.choice) != engine::Path::kTokens) {
+Exit tell_fit(const engine::Inspected& found) {
+  const auto path = engine::path_of(found.choice);
+  const bool shown = found.fits.ok();
+  if (path == engine::Path::kTokens) {
+    print("ids", shown ? "read as they are sent" : "not shown to be read");
+  } else {
     print("ids", "not sent: it is driven by messages, and tokens can't be exact");
-    return Exit::kOk;
   }
-  if (!found.ids.ok()) {
-    print("ids", "not shown to be read");
-    const bool never = found.ids.error().kind == base::ErrorKind::kUnsupported;
-    return fail(found.ids.error(), never ? Exit::kUsage : Exit::kFailed);
-  }
-  print("ids", "read as they are sent");
-  return Exit::kOk;
+  if (path == engine::Path::kMessages) print("route", shown ? "there" : "not shown to be there");
+  if (shown || path == engine::Path::kRelay) return Exit::kOk;
+  const bool never = found.fits.error().kind == base::ErrorKind::kUnsupported;
+  return fail(found.fits.error(), never ? Exit::kUsage : Exit::kFailed);
 }
 
 Exit tell(const engine::Choice& asked, const base::Result<engine::Inspected>& found) {
@@ -87,7 +87,7 @@ Exit tell(const engine::Choice& asked, const base::Result<engine::Inspected>& fo
   print_release(*found);
   print_models(found->identity);
   print_mode(asked, found->choice);
-  return tell_ids(*found);
+  return tell_fit(*found);
 }
 
 // Of several, the worst counts.

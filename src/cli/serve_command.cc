@@ -264,9 +264,12 @@ base::Result<std::vector<Chosen>> choose_engines(const std::vector<engine::Choic
   std::vector<const engine::Inspected*> found;
   for (auto& answer : answers) {
     if (!answer.ok()) return std::move(answer).error();
-    if (const auto& ids = answer->ids; !ids.ok()) {
-      if (ids.error().kind == base::ErrorKind::kUnsupported) return ids.error();
-      say("it is not certain yet that the engine reads token ids: " + ids.error().message);
+    if (const auto& fits = answer->fits; !fits.ok()) {
+      if (fits.error().kind == base::ErrorKind::kUnsupported) return fits.error();
+      const bool ids = !by_messages(answer->choice);
+      say("it is not certain yet that the engine " +
+          std::string(ids ? "reads token ids" : "has the route of this mode") + ": " +
+          fits.error().message);
     }
     found.push_back(&*answer);
   }

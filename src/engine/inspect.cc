@@ -193,6 +193,39 @@ Task<Status> honours_ids(Engine& engine, base::Runtime& runtime, std::string mod
   co_return error;
 }
 
+namespace {
+
+// The status of the answer to an empty request.
+Task<Result<int>> refusal_at(HttpPeer& peer, std::string_view route, base::MonoTime deadline) {
+  constexpr std::size_t kMaxRefusal = std::size_t{1} << 20;
+  HttpPeer::Sent sent;
+  sent.deadline = deadline;
+  auto answer = co_await peer.post(route, "{}", std::move(sent));
+  if (!answer.ok()) co_return std::move(answer).error();
+  const int status = answer->status();
+  (void)co_await answer->read_all(kMaxRefusal, deadline);
+  co_return status;
+}
+
+}  // namespace
+
+Task<Status> has_route(base::Runtime& runtime, const Choice& choice, base::MonoTime deadline) {
+  const Mode& mode = *mode_named(choice.kind, choice.mode);
+  HttpPeer peer(runtime, peer_of(choice));
+  const auto status = co_await refusal_at(peer, mode.route, deadline);
+  co_await peer.stop();
+  if (!status.ok()) co_return status.error();
+  if (!is_missing(*status)) co_return Status();
+  std::string remedy = mode.flag.empty() ? "switch the route on at the server"
+                                         : "start the server with " + std::string(mode.flag);
+  co_return base::error(ErrorKind::kUnsupported,
+                        choice.kind + " in mode " + std::string(mode.name) +
+                            ": the server lacks the route of this mode (POST " +
+                            std::string(mode.route) + " is a " + std::to_string(*status) +
+                            "): " + remedy + ", or choose another --engine-mode, of " +
+                            mode_names(*find_kind(choice.kind), Path::kMessages));
+}
+
 Task<Result<Inspected>> inspect(base::Runtime& runtime, const Choice& choice,
                                 base::MonoTime deadline) {
   Inspected found;
@@ -215,21 +248,24 @@ Task<Result<Inspected>> inspect(base::Runtime& runtime, const Choice& choice,
   auto engine = make_engine(runtime, asking);
   if (!engine.ok() && path != Path::kRelay) co_return std::move(engine).error();
   if (!engine.ok()) {
-    found.ids = std::move(engine).error();
+    found.fits = std::move(engine).error();
     co_return std::move(found);
   }
   found.engine = std::move(*engine);
   auto probe = co_await found.engine->probe(deadline);
   if (!probe.ok()) {
-    found.ids = std::move(probe).error();
+    found.fits = std::move(probe).error();
     co_return std::move(found);
   }
   found.probe = std::move(*probe);
   if (path == Path::kTokens && !ids_are_plain(found.choice, found.identity)) {
     const auto& models = found.probe->models;
     std::string model = models.empty() ? std::string() : models[0].id;
-    found.ids = co_await honours_ids(*found.engine, runtime, std::move(model), deadline);
+    found.fits = co_await honours_ids(*found.engine, runtime, std::move(model), deadline);
   }
+  // Without a model some servers have no route either.
+  if (path == Path::kMessages && !found.probe->models.empty())
+    found.fits = co_await has_route(runtime, found.choice, deadline);
   co_return std::move(found);
 }
 

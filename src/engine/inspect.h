@@ -36,6 +36,11 @@ base::Result<Choice> settle(Choice choice, const Identity& identity);
 base::Task<base::Status> honours_ids(Engine& engine, base::Runtime& runtime, std::string model,
                                      base::MonoTime deadline);
 
+// Whether the server has the route of a mode by messages, shown by a request that it must refuse:
+// nothing is sampled. kUnsupported: it has not. Any other error leaves it open.
+base::Task<base::Status> has_route(base::Runtime& runtime, const Choice& choice,
+                                   base::MonoTime deadline);
+
 // What came out of asking a server before the first turn.
 struct Inspected {
   Choice choice;         // settled, where it was reached
@@ -43,9 +48,9 @@ struct Inspected {
   Identity identity;
   std::unique_ptr<Engine> engine;  // reached, and no relay is meant; to be stop()ped
   std::optional<Probe> probe;      // what that engine found out
-  // Whether it reads them; success where that is plain from what it is. kUnsupported of a
-  // relay.
-  base::Status ids;
+  // Whether it can be driven so: reads ids (success where that is plain from what it is), or has
+  // the route of a mode by messages. kUnsupported of a relay.
+  base::Status fits;
 };
 
 // All the steps above: what every command and LateEngine does with a server it does not know.

@@ -210,6 +210,38 @@ TEST(Inspect, what_is_not_shown_is_left_open) {
   EXPECT_EQ(several.honours("vllm").error().kind, ErrorKind::kEngine);
 }
 
+// What inspect() says of a mode by messages at this server.
+base::Status fit_of(const Pages& pages, Choice asked) {
+  Scene scene(pages);
+  base::Status fits;
+  EXPECT_TRUE(scene.world.run([](Scene& s, Choice at, base::Status& into) -> Task<void> {
+    at.url.endpoint.port = s.port;
+    auto found = co_await inspect(s.world.runtime, at, s.world.executor.clock().now() + seconds(5));
+    EXPECT_TRUE(found.ok());
+    if (found.ok()) {
+      into = found->fits;
+      co_await found->engine->stop();
+    }
+    co_await s.server->stop();
+  }(scene, std::move(asked), fits)));
+  return fits;
+}
+
+TEST(Inspect, the_route_of_a_mode_by_messages_must_be_there) {
+  auto pages = kVllm;
+  const auto missing = fit_of(pages, choice("vllm", "responses"));
+  EXPECT_EQ(missing.error().kind, ErrorKind::kUnsupported);
+  for (const char* words : {"POST /v1/responses is a 404", "chat-text, responses, messages"})
+    EXPECT_NE(missing.error().message.find(words), std::string::npos) << missing.error().message;
+  pages["POST /v1/responses"] = R"({"error":{"message":"no input"}})";
+  EXPECT_TRUE(fit_of(pages, choice("vllm", "responses")).ok());
+  const auto off = fit_of(kDynamo, choice("dynamo", "messages"));
+  EXPECT_NE(off.error().message.find("--enable-anthropic-api"), std::string::npos);
+  const Pages starting{{"GET /v1/models", R"({"data":[]})"}};
+  EXPECT_TRUE(fit_of(starting, choice("dynamo", "chat-text")).ok())
+      << "a frontend whose worker is not there yet has no route either";
+}
+
 TEST(LateEngine, is_found_by_the_first_probe_that_reaches_it) {
   Scene scene(kSglang);
   const std::uint16_t port = scene.port;

@@ -74,7 +74,8 @@ constexpr std::array kDynamoModes = {
     Mode{dynamo::name(dynamo::Route::kChat), "1.4", dynamo::path(dynamo::Route::kChat)},
     Mode{dynamo::name(dynamo::Route::kGenerate), "1.4", dynamo::path(dynamo::Route::kGenerate),
          true, true, true},
-    chat_by_messages("chat-text"), kResponsesMode, kMessagesMode};
+    chat_by_messages("chat-text"), kResponsesMode,
+    switched_on_by("--enable-anthropic-api", kMessagesMode)};
 // Whatever speaks the public protocol: no release to ask for.
 constexpr std::array kOpenaiModes = {
     Mode{"relay", "", "/v1/chat/completions", false, false, false, Path::kRelay},

@@ -54,12 +54,12 @@ Task<Status> LateEngine::find(MonoTime deadline) {
   auto inspected = co_await inspect(runtime_, choice_, deadline);
   if (!inspected.ok()) co_return std::move(inspected).error();
   if (!inspected->reached.ok()) co_return inspected->reached;
-  const Status& ids = inspected->ids;
-  if (inspected->engine == nullptr) co_return ids;
+  const Status& fits = inspected->fits;
+  if (inspected->engine == nullptr) co_return fits;
   // Another call may have been faster.
-  if (found_ || (!ids.ok() && ids.error().kind == ErrorKind::kUnsupported)) {
+  if (found_ || (!fits.ok() && fits.error().kind == ErrorKind::kUnsupported)) {
     co_await inspected->engine->stop();
-    co_return found_ ? Status() : ids;
+    co_return found_ ? Status() : fits;
   }
   found_ = std::move(inspected->engine);
   found_probe_ = std::move(inspected->probe);

@@ -195,8 +195,23 @@ def test_a_combination_that_can_not_be_is_refused_with_the_list(engine, options,
     assert refused.returncode == 2 and all(word in refused.stderr for word in says), refused.stderr
 
 
+@pytest.mark.parametrize("kind,mode,remedy", [("vllm", "responses", "choose another --engine-mode"), ("dynamo", "messages", "--enable-anthropic-api"),
+                                              ("openai", "responses", "choose another --engine-mode")])
+def test_a_route_that_is_not_there_refuses_start_with_the_remedy(workplace, kind, mode, remedy):
+    folder = workplace / f"no-route-{kind}"
+    folder.mkdir()
+    engine = Simulator(folder, "--no-message-routes", face=kind)
+    options = ["--engine", engine.url, "--engine-kind", kind, "--engine-mode", mode]
+    refused = run("serve", *options, "--port", 0, "--store", "memory")
+    told = run("doctor", *options)
+    engine.close()
+    assert refused.returncode == 2 and remedy in refused.stderr and "lacks the route" in refused.stderr, refused.stderr
+    assert told.returncode == 2 and "not shown to be there" in told.stdout and remedy in told.stderr, told.stdout
+
+
 def test_doctor_names_the_ways(engine):
     told = run("doctor", "--engine", engine.url, "--engine-mode", "responses")
     assert told.returncode == 0, told.stderr
+    assert "route      there" in told.stdout
     assert "responses (as told): POST /v1/responses" in told.stdout and "tokens can't be exact" in told.stdout
     assert "by ids: generate, completions, derender" in told.stdout and "by messages: chat-text, responses, messages" in told.stdout
