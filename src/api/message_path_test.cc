@@ -161,6 +161,21 @@ TEST(MessagePath, a_client_that_hangs_up_ends_the_generation_and_leaves_no_turn)
       [](GatewayOnSim& gateway) { gateway.engine_options.token_delay = milliseconds(100); });
 }
 
+TEST(MessagePath, a_session_is_not_made_with_what_its_protocol_has_no_word_for) {
+  in_each_mode(kThinks, [](GatewayOnSim& gateway, HttpCaller& c) -> Task<void> {
+    const auto made =
+        co_await c.post("/sessions", R"({"sampling":{"temperature":0.5,"frequency_penalty":0.5}})");
+    const bool wordless = gateway.mode == "messages";
+    EXPECT_EQ(made.status, wordless ? 400 : 200) << made.body;
+    if (wordless) {
+      EXPECT_EQ(made.text("error", "param"), "sampling.frequency_penalty");
+    }
+    const auto plain = co_await c.post("/sessions", R"({"sampling":{"temperature":0.5}})");
+    EXPECT_EQ(plain.status, 200) << plain.body;
+    EXPECT_EQ(gateway.engine->stats().requests, 0U);
+  });
+}
+
 TEST(MessagePath, choices_are_siblings_with_one_prompt) {
   in_each_mode(kThinks, [](GatewayOnSim& gateway, HttpCaller& c) -> Task<void> {
     const auto answer =

@@ -63,6 +63,20 @@ TEST(Sessions, options_are_kept_and_shown) {
   });
 }
 
+TEST(Sessions, an_option_that_the_engine_would_refuse_in_each_turn_makes_no_session) {
+  GatewayOnSim gateway;
+  gateway.run([&](HttpCaller& c) -> Task<void> {
+    const std::string before = gateway.store.dump();
+    const auto refused =
+        co_await c.post("/sessions", R"({"sampling":{"stop_token_ids":[4000000000]}})");
+    EXPECT_EQ(refused.status, 400) << refused.body;
+    EXPECT_EQ(refused.text("error", "param").substr(0, 23), "sampling.stop_token_ids")
+        << refused.body;
+    EXPECT_EQ(gateway.store.dump(), before);
+    (void)co_await make_session(c, R"({"sampling":{"stop_token_ids":[5]}})");
+  });
+}
+
 TEST(Sessions, a_wrong_option_makes_no_session) {
   GatewayOnSim gateway;
   gateway.run([&](HttpCaller& c) -> Task<void> {

@@ -80,9 +80,9 @@ base::Error busy(const std::string& id) {
 
 // What the request says of its turn, as the engine is to see it. `patched` is the body where it is
 // not as it came.
-void fill_in(const net::Request& http, protocol::ChatRequest& request, const std::string& patched,
+void fill_in(std::string_view body, protocol::ChatRequest& request, const std::string& patched,
              TurnRequest& turn) {
-  turn.chat = patched.empty() ? std::string_view(http.body) : std::string_view(patched);
+  turn.chat = patched.empty() ? body : std::string_view(patched);
   turn.messages = std::move(request.messages);
   turn.wants_tools = request.wants_tools();
   turn.tools = std::move(request.tools);
@@ -191,7 +191,7 @@ Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& respon
   }
   // A line is free at once for what its agent asks next: a turn that nobody reads would hold it.
   if (log && asked.turn.rules.mode != SessionMode::kTree && !(*key)->by_key) grace->time = {};
-  fill_in(http, asked.request, asked.patched, asked.turn);
+  fill_in(http.body, asked.request, asked.patched, asked.turn);
   asked.turn.completion_id = head.id;
   if (log) {
     std::vector<Task<void>> both;
@@ -203,6 +203,20 @@ Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& respon
   base::CancelHook client(gone, [&] { cancel.fire(gone.reason()); });
   const Source source = [&](TurnObserver& observer) { return run(asked, observer, cancel); };
   (void)co_await answer(asked, head, responder, source);
+}
+
+base::Status ChatEndpoint::takes(const SessionOptions& options) const {
+  const std::string smallest = R"({"messages":[{"role":"user","content":"a"}]})";
+  if (options.sampling.empty() && options.template_kwargs.empty()) return {};
+  const auto body = with_session_values(smallest, options);
+  if (!body) return body.error();
+  auto request = protocol::read_chat_request(*body, reading());
+  if (!request) return std::move(request).error();
+  TurnRequest turn;
+  fill_in(*body, *request, {}, turn);
+  auto status = runner_.check(turn);
+  if (status.ok() || status.error().field.starts_with("chat_template_kwargs")) return status;
+  return std::move(status).error().within("sampling");
 }
 
 // By messages, what is not served here is the engine's to serve.

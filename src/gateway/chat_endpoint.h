@@ -39,6 +39,10 @@ class ChatEndpoint {
   base::Task<void> handle(const net::Request& http, net::Responder& responder,
                           base::CancelSignal& gone, Door door);
 
+  // Whether the engine takes what the session would lay down for each of its turns. The error names
+  // the option.
+  [[nodiscard]] base::Status takes(const SessionOptions& options) const;
+
  private:
   [[nodiscard]] protocol::ChatReadOptions reading() const;
   // One request on its way.

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "base/random.h"
-#include "gateway/chat_endpoint.h"
 #include "gateway/doors.h"
 #include "gateway/session_options.h"
 #include "gateway/session_view.h"
@@ -102,6 +101,8 @@ Task<void> SessionsEndpoint::create(const net::Request& http, net::Responder& re
   if (!status.ok()) co_return co_await send_error(responder, status.error());
   auto asked = read_session_request(http.body, model_);
   if (!asked) co_return co_await send_error(responder, asked.error());
+  status = chat_.takes(asked->options);
+  if (!status.ok()) co_return co_await send_error(responder, status.error());
   store::SessionSpec spec(base::new_hex_id(runtime_.random), runtime_.clock().wall_ms());
   spec.owner = std::move(caller.owner);
   spec.options = asked->options.text();

@@ -4,6 +4,7 @@
 
 #include "base/runtime.h"
 #include "gateway/access.h"
+#include "gateway/chat_endpoint.h"
 #include "gateway/model.h"
 #include "gateway/recorder.h"
 #include "gateway/running_turns.h"
@@ -17,8 +18,13 @@ namespace verbatim::gateway {
 class SessionsEndpoint {
  public:
   SessionsEndpoint(base::Runtime& runtime, const Model& model, store::Store& store,
-                   Recorder* recorder, RunningTurns& running)
-      : runtime_(runtime), model_(model), store_(store), recorder_(recorder), running_(running) {}
+                   Recorder* recorder, RunningTurns& running, const ChatEndpoint& chat)
+      : runtime_(runtime),
+        model_(model),
+        store_(store),
+        recorder_(recorder),
+        running_(running),
+        chat_(chat) {}
 
   base::Task<void> create(const net::Request& http, net::Responder& responder, Caller caller);
   base::Task<void> list(const net::Request& http, net::Responder& responder, Caller caller);
@@ -35,6 +41,7 @@ class SessionsEndpoint {
   store::Store& store_;
   Recorder* recorder_;  // null: no record files
   RunningTurns& running_;
+  const ChatEndpoint& chat_;  // of the sessions' turns
 };
 
 // The session of that id which is the caller's to use. kNotFound with the remedy.

@@ -65,6 +65,8 @@ class TurnRunner {
   base::Task<base::Result<Turns>> run(TurnRequest& request, TurnObserver& observer,
                                       base::CancelSignal& cancel);
 
+  // What the engine demands of a request before anything is planned. Changes nothing.
+  [[nodiscard]] base::Status check(TurnRequest& request) const;
   // Asks the engine what only it knows: how its answers are read, and the context length. Each
   // runner asks for its own engine, whatever others of this model have learned.
   base::Task<base::Result<engine::Probe>> learn(base::MonoTime deadline);
@@ -76,7 +78,6 @@ class TurnRunner {
   struct Choice;
   base::Task<base::Result<Plan>> plan(TurnRequest& request, base::MonoTime received);
   using Sampling = base::Result<std::unique_ptr<engine::TokenStream>>;
-  [[nodiscard]] base::Status check(TurnRequest& request) const;
   // Has the engine begin: by ids, or by messages.
   base::Task<Sampling> begin(Running& turn, base::CancelSignal& cancel);
   base::Task<Sampling> begin_messages(Running& turn, base::CancelSignal& cancel);
