@@ -107,7 +107,8 @@ Task<void> Agent::turn_into(const Conversation& conversation, Result& into) {
   if (stage_.turns_left > 0) --stage_.turns_left;
   into.asked.request_id = new_request_id();
   into.asked.seed = stage_.next_seed++;
-  const RequestShape shape = some_shape(random_);
+  const RequestShape drawn = some_shape(random_);
+  const RequestShape shape = stage_.by_messages ? by_messages(drawn) : drawn;
   Post post;
   post.body = spell(conversation, shape, random_, into.asked);
   post.target = conversation.session.empty()
@@ -180,6 +181,8 @@ Task<Agent::Go> Agent::step_doubled(Conversation& conversation) {
 Task<void> Agent::do_wrong(const Conversation& conversation) {
   const auto id = new_request_id();
   const WrongRequest wrong = some_wrong_request(conversation, random_);
+  // By messages the engine decides.
+  if (stage_.by_messages && wrong.by_ids_only) co_return;
   const auto before = stage_.checks.look();
   const auto reply = co_await client_.send(wrong.method, wrong.target, wrong.body, id);
   stage_.checks.refused(wrong.name, reply, wrong.status, id, before);

@@ -164,6 +164,10 @@ void Checks::check_refusal(const Asked& asked, const Outcome& outcome, const Loo
     ++setup_.ledger.counts["turn: refused, forgotten meanwhile"];
     return;
   }
+  if (cannot_go_up(outcome)) {
+    ++setup_.ledger.counts["turn: refused, a call that the protocol can't carry"];
+    return;
+  }
   check(!setup_.calm, "calm", asked.request_id + " answered", found);
   const int status = outcome.status;
   // 408: the link stalled before the request was there.

@@ -99,6 +99,11 @@ class Checks {
   void check_committed();
   void check_turn(const store::TurnPtr& turn);
   void check_exact(const store::Turn& turn, const Ids& prompt);
+  // By messages, see said_checks.cc.
+  void check_said(const store::Turn& turn);
+  void check_history(const store::Turn& turn, const sim::Served& served);
+  // An answer that can't go up again over this protocol.
+  [[nodiscard]] bool cannot_go_up(const Outcome& outcome) const;
   void check_prefix(const store::Turn& turn, const Ids& prompt);
   void check_spans(const store::Turn& turn);
   void check_place(const store::Turn& turn);

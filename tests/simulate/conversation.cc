@@ -119,6 +119,11 @@ RequestShape some_shape(base::Random& random) {
   return shape;
 }
 
+RequestShape by_messages(RequestShape shape) {
+  shape.logprobs = false;
+  return shape;
+}
+
 void open(Conversation& conversation, base::Random& random, const std::string& unique) {
   conversation.tools = random.chance(600) ? 1 : 0;
   if (random.chance(500))

@@ -36,6 +36,8 @@ struct RequestShape {
   std::uint64_t max_tokens = 0;  // 0: none
 };
 RequestShape some_shape(base::Random& random);
+// Of it, what a conversation by messages can ask for.
+RequestShape by_messages(RequestShape shape);
 
 // Opens a conversation: perhaps a system message, and a user message no other conversation has.
 void open(Conversation& conversation, base::Random& random, const std::string& unique);

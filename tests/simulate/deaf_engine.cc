@@ -51,6 +51,14 @@ Task<Result<std::unique_ptr<TokenStream>>> DeafEngine::generate(engine::TokenReq
       std::make_unique<DeafStream>(*this, std::move(kept), std::move(*stream)));
 }
 
+Task<Result<std::unique_ptr<TokenStream>>> DeafEngine::complete(engine::MessageRequest request) {
+  request.cancel = nullptr;
+  auto stream = co_await inner_->complete(std::move(request));
+  if (!stream) co_return std::move(stream).error();
+  co_return std::unique_ptr<TokenStream>(
+      std::make_unique<DeafStream>(*this, nullptr, std::move(*stream)));
+}
+
 void DeafEngine::read_on(std::shared_ptr<DeafEngine::Kept> kept,
                          std::unique_ptr<TokenStream> stream) {
   ++reading_on_;

@@ -23,8 +23,14 @@ class DeafEngine final : public engine::Engine {
   [[nodiscard]] base::Status check(const message::Sampling& sampling) const override {
     return inner_->check(sampling);
   }
+  [[nodiscard]] engine::Path driven_by() const override { return inner_->driven_by(); }
+  [[nodiscard]] base::Status check_messages(const protocol::Conversation& asked) const override {
+    return inner_->check_messages(asked);
+  }
   base::Task<base::Result<std::unique_ptr<engine::TokenStream>>> generate(
       engine::TokenRequest request) override;
+  base::Task<base::Result<std::unique_ptr<engine::TokenStream>>> complete(
+      engine::MessageRequest request) override;
   base::Task<base::Result<engine::Probe>> probe(base::MonoTime deadline) override {
     return inner_->probe(deadline);
   }

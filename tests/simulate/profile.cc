@@ -54,7 +54,7 @@ unsigned weight(sim::Fault fault) {
 // Drawn apart: which kind it is changes nothing else of a seed's world.
 Driven drawn(std::uint64_t seed) {
   base::SeededRandom random(seed * 7919 + 11);
-  const auto all = engine::testing::all_driven(engine::Path::kTokens);
+  const auto all = engine::testing::all_driven();
   return all[random.below(all.size())];
 }
 
@@ -66,13 +66,13 @@ std::optional<Driven> driven_named(const std::string& text) {
   if (kind == nullptr) return std::nullopt;
   const engine::Mode* mode =
       engine::find_mode(*kind, slash == std::string::npos ? "" : text.substr(slash + 1));
-  if (mode == nullptr) return std::nullopt;
+  if (mode == nullptr || mode->path == engine::Path::kRelay) return std::nullopt;
   return Driven{kind, mode};
 }
 
 std::string driven_names() {
   std::string names;
-  for (const Driven& driven : engine::testing::all_driven(engine::Path::kTokens))
+  for (const Driven& driven : engine::testing::all_driven())
     names += (names.empty() ? "" : ", ") + driven.name();
   return names;
 }

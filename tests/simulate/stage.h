@@ -15,8 +15,9 @@ struct Stage {
   Findings& findings;
   std::uint64_t turns_left = 0;
   std::int64_t next_seed = 1;
-  bool closing = false;  // the gateway is being shut down
-  bool forgets = false;  // the store drops old conversations that no one created
+  bool closing = false;      // the gateway is being shut down
+  bool forgets = false;      // the store drops old conversations that no one created
+  bool by_messages = false;  // ids, and what speaks of them, are not there
 
   [[nodiscard]] bool more() const { return turns_left > 0 && !closing; }
 };

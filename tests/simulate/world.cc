@@ -36,9 +36,10 @@ constexpr base::Duration kEngineSilence = std::chrono::seconds(20);
 // Until the engine has seen a client go: the latencies of two links, timers, abort calls.
 constexpr base::Duration kAbortSlack = std::chrono::milliseconds(150);
 
-std::unique_ptr<gateway::Model> model_of(const SharedModel& shared) {
+std::unique_ptr<gateway::Model> model_of(const SharedModel& shared, const Driven& driven) {
   auto model = std::make_unique<gateway::Model>();
   model->name = shared.made->name;
+  if (driven.by_messages()) return model;
   model->checkpoint = shared.made->checkpoint;
   model->renderer = shared.made->renderer;
   model->markers = shared.made->markers;
@@ -136,12 +137,13 @@ World::World(const SharedModel& model, std::uint64_t seed, std::uint64_t turns,
       broken_(settings.broken),
       kept_({executor_, files_, seed * 31 + 9, profile_.implicit_bytes, settings.on_disk,
              profile_.disk, settings.broken}),
-      model_(model_of(model)),
+      model_(model_of(model, profile_.driven)),
       engines_(engine_runtime_, engine_options(model, profile_, seed), profile_.replicas),
       checks_({model, executor_.clock(), seen_store(), engines_, ledger_, findings, profile_.driven,
                seed, profile_.calm, profile_.forgets(), kept_.disk()}),
       stage_{agent_runtime_, kGatewayPort, ledger_, checks_, findings, turns} {
   stage_.forgets = profile_.forgets();
+  stage_.by_messages = profile_.driven.by_messages();
   executor_.set_max_jobs(base::sim::SimExecutor::kMaxJobs + turns * kMaxJobsPerTurn);
   if (profile_.records) {
     records_ = std::make_unique<KeptRecords>(executor_, files_, worker_, seed * 31 + 10);

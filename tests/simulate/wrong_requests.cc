@@ -12,6 +12,7 @@ namespace {
 struct WrongBody {
   const char* name;
   const char* body;
+  bool by_ids_only = false;
 };
 constexpr std::array<WrongBody, 12> kBodies{{
     {"no JSON", R"({"messages":[{"role":"user","content":"hi"})"},
@@ -22,8 +23,8 @@ constexpr std::array<WrongBody, 12> kBodies{{
     {"wrong type", R"({"messages":[{"role":"user","content":7}]})"},
     {"unknown role", R"({"messages":[{"role":"robot","content":"hi"}]})"},
     {"too many samples", R"({"messages":[{"role":"user","content":"hi"}],"n":129})"},
-    {"unknown parameter", R"({"messages":[{"role":"user","content":"hi"}],"magic":1})"},
-    {"not served", R"({"messages":[{"role":"user","content":"hi"}],"logit_bias":{"1":2}})"},
+    {"unknown parameter", R"({"messages":[{"role":"user","content":"hi"}],"magic":1})", true},
+    {"not served", R"({"messages":[{"role":"user","content":"hi"}],"logit_bias":{"1":2}})", true},
     {"out of range", R"({"messages":[{"role":"user","content":"hi"}],"top_p":3})"},
     {"image", R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":"x"}]}]})"},
 }};
@@ -69,6 +70,7 @@ WrongRequest some_wrong_request(const Conversation& conversation, base::Random& 
       break;
     case 4: {
       wrong.name = "prompt too long";
+      wrong.by_ids_only = true;
       std::string text;
       while (text.size() < 30'000) text += some_words(random, 50) + " ";
       wrong.body = one_message("user", text);
@@ -78,6 +80,7 @@ WrongRequest some_wrong_request(const Conversation& conversation, base::Random& 
       const auto& body = kBodies[random.below(kBodies.size())];
       wrong.name = body.name;
       wrong.body = body.body;
+      wrong.by_ids_only = body.by_ids_only;
     }
   }
   return wrong;

@@ -11,6 +11,7 @@ struct WrongRequest {
   std::string target;
   std::string body;
   int status = 400;
+  bool by_ids_only = false;  // by messages it may be right: the engine is asked
 };
 
 WrongRequest some_wrong_request(const Conversation& conversation, base::Random& random);
