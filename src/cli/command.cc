@@ -28,8 +28,9 @@ void print_line(std::string_view line) {
   print(stdout, "", line);
 }
 
-void print_data(std::string_view bytes) {
-  std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+bool print_data(std::string_view bytes) {
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
+  return std::fflush(stdout) == 0 && written;
 }
 
 Exit fail(const base::Error& error, Exit exit) {

@@ -33,8 +33,8 @@ void announce(std::string_view what);
 // A line on stdout as it is, without the name of the program.
 void print_line(std::string_view line);
 
-// Bytes that were asked for, on stdout, as they are.
-void print_data(std::string_view bytes);
+// Bytes that were asked for, on stdout, as they are. False: they could not be written.
+bool print_data(std::string_view bytes);
 
 // Says an error.
 Exit fail(const base::Error& error, Exit exit = Exit::kFailed);

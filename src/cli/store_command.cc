@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/store_exchange.h"
 #include "cli/store_options.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/tools.h"
@@ -61,12 +62,15 @@ Exit compact(const ToolTarget& target) {
 struct Tool {
   const char* name;
   const char* description;
-  Exit (*run)(const ToolTarget& target);
+  Exit (*run)(const ToolTarget& target);  // or:
+  Exit (*exchange)(const ToolTarget& target, const std::string& file) = nullptr;
 };
 constexpr Tool kTools[] = {
     {"check", "reads all of a store and says what is wrong; exit 1 when something is", check},
     {"migrate", "brings a store to the schema of this version; save a copy before", migrate},
     {"compact", "gives back the room of deleted sessions", compact},
+    {"export", "writes all of a store to a file of lines, its key included", nullptr, export_store},
+    {"import", "puts an export into a store: all of it, or nothing", nullptr, import_store},
 };
 
 constexpr const char* kExits =
@@ -80,20 +84,26 @@ Run add_store(CLI::App& program) {
   auto* command = program.add_subcommand("store", "looks after a store that nobody serves");
   auto options = std::make_shared<StoreOptions>();
   auto chosen = std::make_shared<const Tool*>(nullptr);
+  auto file = std::make_shared<std::string>();
   command->require_subcommand(1);
   for (const auto& tool : kTools) {
     auto* sub = command->add_subcommand(tool.name, tool.description);
     options->add(*sub);
+    if (tool.exchange != nullptr)
+      sub->add_option("FILE", *file, "file of the export; - for standard output or input")
+          ->required();
     sub->footer(std::string("Example: verbatim store ") + tool.name +
+                (tool.exchange == nullptr ? "" : " conversations.jsonl") +
                 " --store sqlite:conversations.db\n" + kExits);
     sub->callback([chosen, &tool] { *chosen = &tool; });
   }
   command->footer("Example: verbatim store check --store sqlite:conversations.db");
-  return [options, chosen] {
+  return [options, chosen, file] {
     const auto files = base::system_files();
     const auto target = target_of(*files, *options);
     if (!target) return fail(target.error(), Exit::kUsage);
-    return (*chosen)->run(*target);
+    const Tool& tool = **chosen;
+    return tool.exchange == nullptr ? tool.run(*target) : tool.exchange(*target, *file);
   };
 }
 

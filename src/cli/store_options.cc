@@ -17,12 +17,6 @@ namespace {
 constexpr std::string_view kSqlite = "sqlite:";
 constexpr const char* kFile = "store.db";
 
-std::string directory_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
 // As the XDG base directory specification has it.
 Result<std::string> state_directory() {
   if (const auto state = environment("XDG_STATE_HOME"); state.starts_with('/'))
@@ -41,6 +35,12 @@ base::Error with_remedy(base::Error error, const std::string& path) {
 }
 
 }  // namespace
+
+std::string directory_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
 
 void StoreOptions::add(CLI::App& command) {
   command

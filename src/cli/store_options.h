@@ -29,6 +29,9 @@ struct StoreOptions {
 // The file of a SQLite store; empty: the store is in memory. Errors name the option.
 base::Result<std::string> store_path(const StoreOptions& options);
 
+// In which a file lies.
+std::string directory_of(const std::string& path);
+
 // The store of a command: opened once, with one `Store` for each executor. Destroyed before these,
 // when nobody waits for it any more.
 class StoreHome {

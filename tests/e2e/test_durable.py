@@ -224,8 +224,8 @@ def test_a_file_that_is_no_store_is_refused(place, damage, expected):
         assert checked.stdout or "restore a copy" in checked.stderr, "neither problems nor a remedy"
 
 
-def tool(place, what: str) -> subprocess.CompletedProcess:
-    return subprocess.run([BINARY, "store", what, "--store", f"sqlite:{place.file}"], capture_output=True, text=True, timeout=60)
+def tool(place, *what, file=None, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([BINARY, "store", *what, "--store", f"sqlite:{file or place.file}"], capture_output=True, text=True, timeout=60, **options)
 
 
 def test_a_store_is_looked_after(place):
@@ -251,6 +251,46 @@ def test_a_store_is_looked_after(place):
     assert checked.returncode == 1 and "can't be read" in checked.stdout, checked
     place.file.unlink()
     assert "there is no store" in tool(place, "check").stderr
+
+
+def test_a_store_is_exported_and_imported_and_goes_on(place, tmp_path):
+    dialogue = Dialogue(place.gateway)
+    dialogue.say("Good morning.")
+    dialogue.say("How are you?")
+    before = place.gateway.http.get(f"/sessions/{dialogue.session}").content
+    written = tmp_path / "all.jsonl"
+    assert "in use by another process" in tool(place, "export", written).stderr and not written.exists()
+    place.end()
+    done = tool(place, "export", written)
+    assert done.returncode == 0 and "2 turns exported" in done.stderr, done.stderr
+    assert oct(written.stat().st_mode & 0o777) == "0o600"
+    assert "is there already" in tool(place, "export", written).stderr
+    assert tool(place, "export", "-").stdout == written.read_text()
+    moved = tmp_path / "new/moved.db"
+    assert tool(place, "import", written, file=moved).stdout.endswith("1 sessions, 2 turns imported\n")
+    assert tool(place, "export", "-", file=moved).stdout == written.read_text()
+    again = tool(place, "import", "-", file=moved, input=written.read_text())
+    assert "0 sessions, 0 turns imported; 1 were there already" in again.stdout, again
+    assert "0 problems" in tool(place, "check", file=moved).stdout
+    # On another machine the conversation goes on, by its handles and its history.
+    moved.replace(place.file)
+    place.begin()
+    dialogue.gateway = place.gateway
+    assert place.gateway.http.get(f"/sessions/{dialogue.session}").content == before
+    dialogue.say("And now?")
+    assert turns(dialogue.lines())[2]["parent_turn"]
+
+
+def test_an_import_that_is_refused_leaves_nothing_behind(place, tmp_path):
+    Dialogue(place.gateway).say("Good morning.")
+    place.end()
+    lines = tool(place, "export", "-").stdout.splitlines(keepends=True)
+    new = tmp_path / "new.db"
+    for text, expected in (("".join(lines[:-1]), f"line {len(lines)}: missing"), ("".join([*lines[:2], lines[2].replace("a", "b", 1), *lines[3:]]), "line 3: "),
+                           (lines[0].replace("store.v1", "store.v9"), "line 1: found verbatim.store.v9"), ("{}\n", "line 1: not an export")):
+        done = tool(place, "import", "-", file=new, input=text)
+        assert done.returncode == 1 and expected in done.stderr and "was not imported" in done.stderr, done
+        assert not new.exists()
 
 
 def test_record_files_are_mended_at_start(place):

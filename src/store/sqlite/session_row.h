@@ -9,6 +9,9 @@ namespace verbatim::store::sqlite {
 #define VERBATIM_SESSION_COLUMNS "number, implicit, version, turns, tokens, bytes, used_ms, disk"
 #define VERBATIM_SPEC_COLUMNS "id, owner, options, metadata, secret_hash, created_ms"
 
+// Bytes on disk of a turn beside its body, about: rows and index entries.
+inline constexpr std::uint64_t kRowBytes = 150;
+
 struct SessionRow {
   SessionInfo info;  // `spec` apart
   std::uint64_t disk = 0;

@@ -11,13 +11,6 @@ namespace verbatim::store::sqlite {
 using base::Result;
 using base::Status;
 
-namespace {
-
-// Of a turn beside its body: rows and index entries, about.
-constexpr std::uint64_t kRowBytes = 150;
-
-}  // namespace
-
 Result<Tables> Tables::of(Connection& connection, PathCache& cache, std::uint64_t implicit_limit) {
   Tables tables(connection, cache);
   tables.implicit_limit_ = implicit_limit;

@@ -3,19 +3,12 @@
 #include <functional>
 #include <string>
 
-#include "base/files.h"
 #include "store/sqlite/check.h"
-#include "store/sqlite/database.h"
+#include "store/sqlite/held.h"
 
 namespace verbatim::store::sqlite {
 
-// What `verbatim store` does to a store that nobody serves: each takes its lock meanwhile. Errors
-// are those of Database::open(). `vfs` as in DatabaseOptions.
-struct ToolTarget {
-  base::Files& files;
-  std::string path;
-  std::string vfs;
-};
+// What `verbatim store` does to a store that nobody serves.
 using Progress = std::function<void(std::uint64_t sessions)>;
 
 base::Result<CheckReport> check_file(const ToolTarget& target, const Progress& progress);
