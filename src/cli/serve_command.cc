@@ -19,6 +19,7 @@
 #include "engine/background.h"
 #include "engine/late_engine.h"
 #include "engine/pool/engine.h"
+#include "gateway/session_expiry.h"
 #include "net/asio_network.h"
 #include "net/asio_threads.h"
 
@@ -37,6 +38,7 @@ struct ServeOptions {
   EngineOptions engine;
   StoreOptions store;
   std::string record_dir;
+  std::uint64_t session_ttl = 0;  // seconds; 0: sessions stay
   std::string host = "127.0.0.1";
   std::string api_keys;
   bool no_auth = false;
@@ -156,6 +158,7 @@ class Serving {
     instance.replays = &replays_;
     instance.keys = &keys_;
     instance.session_header = options_.session_header;
+    instance.runner.in_use = &in_use_;
     for (const auto& part : parts_) {
       auto engine = make_engines(part->runtime);
       if (!engine.ok()) return std::move(engine).error();
@@ -168,6 +171,7 @@ class Serving {
       if (!bound) return cannot_listen(bound.error());
       port = *bound;
     }
+    expire_sessions();
     const auto& first = chosen_.front().choice;
     const std::string how = by_messages(first) ? " by messages (" + first.mode + ")" : "";
     announce("serving " + model_->name + " on http://" + options_.host + ":" +
@@ -199,6 +203,16 @@ class Serving {
     loops_[0].on_terminate([this](int) { stop(); });
     loops_.run();
     if (records_) records_->close();
+  }
+
+  // On the first loop, beside its turns.
+  void expire_sessions() {
+    if (options_.session_ttl == 0) return;
+    auto& executor = parts_[0]->runtime.executor;
+    expiry_ = std::make_unique<gateway::SessionExpiry>(executor, store_->on(executor), in_use_,
+                                                       records_ ? &records_->recorder() : nullptr,
+                                                       std::chrono::seconds(options_.session_ttl));
+    loops_[0].post([this] { parts_[0]->learning.run(expiry_->run(parts_[0]->stop_learning)); });
   }
 
   using Made = base::Result<std::unique_ptr<engine::Engine>>;
@@ -249,12 +263,14 @@ class Serving {
   std::unique_ptr<base::Files> files_ = base::system_files();
   gateway::RunningTurns running_;
   gateway::Replays replays_;
+  gateway::SessionsInUse in_use_;
   bool stopping_ = false;
   net::LoopThreads loops_;
   std::vector<std::unique_ptr<Part>> parts_;
   std::unique_ptr<StoreHome> store_;  // ends before the loops that it answers on
   std::unique_ptr<base::Worker> worker_ = base::thread_worker("files");
   std::unique_ptr<Records> records_;
+  std::unique_ptr<gateway::SessionExpiry> expiry_;
 };
 
 // Replicas are of one kind and mode: what one shows of itself holds for those that can't be asked
@@ -316,6 +332,8 @@ const char* turn_option(const ServeOptions& options) {
                     {"--api-keys", !options.api_keys.empty()},
                     {"--session-header", !options.session_header.empty()},
                     {options.profiles.given(), options.profiles.given() != nullptr},
+                    {"--session-ttl", options.session_ttl != 0},
+                    {"--max-sessions", options.store.owner_sessions != 0},
                     {options.store.given(), options.store.given() != nullptr},
                     {"--model-name", !options.model.name.empty()},
                     {"--max-model-len", options.max_model_len != 0}});
@@ -448,6 +466,17 @@ Run add_serve(CLI::App& program) {
       ->add_option("--record-dir", options->record_dir,
                    "folder for one record file per session (default: none)")
       ->envname("VERBATIM_RECORD_DIR");
+  command
+      ->add_option("--session-ttl", options->session_ttl,
+                   "seconds without a turn after which a session is deleted (default: never)")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{UINT32_MAX}))
+      ->envname("VERBATIM_SESSION_TTL");
+  command
+      ->add_option(
+          "--max-sessions", options->store.owner_sessions,
+          "sessions that one owner may have made with POST /sessions (default: any number)")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{UINT32_MAX}))
+      ->envname("VERBATIM_MAX_SESSIONS");
   command->add_option("--host", options->host, "address to listen on")
       ->capture_default_str()
       ->envname("VERBATIM_HOST");

@@ -86,7 +86,9 @@ Result<std::unique_ptr<StoreHome>> StoreHome::open(base::Files& files, const Sto
   auto home = std::make_unique<StoreHome>();
   if (path->empty()) {
     home->key_ = base::new_hex_id(*random);
-    home->stores_.push_back(std::make_unique<store::MemoryStore>());
+    store::MemoryLimits limits;
+    limits.owner_sessions = options.owner_sessions;
+    home->stores_.push_back(std::make_unique<store::MemoryStore>(limits));
     return home;
   }
   home->path_ = *path;
@@ -96,6 +98,7 @@ Result<std::unique_ptr<StoreHome>> StoreHome::open(base::Files& files, const Sto
   }
   store::sqlite::DatabaseOptions database;
   database.path = *path;
+  database.owner_sessions = options.owner_sessions;
   auto opened = store::sqlite::Database::open(
       files, *random,
       {base::thread_worker("store-write"), base::thread_worker("store-read"),

@@ -116,6 +116,7 @@ Task<Result<Turns>> TurnRunner::run(TurnRequest& request, TurnObserver& observer
   const auto plan = co_await this->plan(request, received);
   if (!plan) co_return plan.error();
   observer.on_planned();
+  SessionsInUse::Hold hold(options_.in_use, runtime_.executor, plan->session_id);
 
   base::CancelSignal stop;
   base::CancelHook on_cancel(cancel, [&] { stop.fire(cancel.reason()); });
@@ -138,7 +139,9 @@ Task<Result<Turns>> TurnRunner::run(TurnRequest& request, TurnObserver& observer
   added.use = plan->session_use;
   added.spec = request.session_spec;
   for (auto& choice : choices) added.turns.push_back(std::move(choice.turn));
-  co_return co_await commit(std::move(added), *plan);
+  auto recorded = co_await commit(std::move(added), *plan);
+  if (recorded) hold.committed();
+  co_return recorded;
 }
 
 Task<void> TurnRunner::run_choice(Running& turn, TurnObserver& observer, Choice& choice) {

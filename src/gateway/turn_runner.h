@@ -8,6 +8,7 @@
 #include "base/runtime.h"
 #include "engine/engine.h"
 #include "gateway/plan.h"
+#include "gateway/sessions_in_use.h"
 #include "message/event.h"
 
 namespace verbatim::gateway {
@@ -47,6 +48,7 @@ using Turns = std::vector<trajectory::TurnPtr>;
 struct RunnerOptions {
   base::Duration turn_timeout = std::chrono::seconds(600);
   base::Duration learn_timeout = std::chrono::seconds(5);  // for asking an engine what it is
+  SessionsInUse* in_use = nullptr;  // told of the sessions with turns under way
 };
 
 // Runs planned turns: engine, parser, proof, commit. Everything before the commit can fail without

@@ -29,6 +29,10 @@ Task<Status> MemoryStore::create_session(SessionSpec spec) {
   if (!shared->secret_hash.empty() && secrets_.contains(shared->secret_hash))
     co_return secret_taken();
   if (created_ >= limits_.sessions) co_return full("sessions", limits_.sessions);
+  const auto own = created_by_.find(shared->owner);
+  if (limits_.owner_sessions != 0 && own != created_by_.end() &&
+      own->second >= limits_.owner_sessions)
+    co_return owner_is_full(limits_.owner_sessions);
   insert(std::move(shared), false);
   co_return Status();
 }
@@ -41,7 +45,10 @@ MemoryStore::Session& MemoryStore::insert(std::shared_ptr<const SessionSpec> spe
   session.info.last_used_ms = spec->created_ms;
   numbers_.emplace(std::pair(spec->owner, session.info.number), &session);
   if (!spec->secret_hash.empty()) secrets_.emplace(spec->secret_hash, spec->id);
-  if (!implicit) ++created_;
+  if (!implicit) {
+    ++created_;
+    ++created_by_[spec->owner];
+  }
   session.info.spec = std::move(spec);
   return session;
 }
@@ -79,6 +86,28 @@ Task<Status> MemoryStore::delete_session(std::string id) {
   if (it == sessions_.end()) co_return no_session(id);
   erase(it, dropped);
   co_return Status();
+}
+
+Task<Result<IdleSessions>> MemoryStore::idle_sessions(IdleQuery query) {
+  IdleSessions found;
+  std::lock_guard lock(mutex_);
+  std::size_t seen = 0;
+  for (auto it = sessions_.upper_bound(query.after); it != sessions_.end(); ++it) {
+    if (it->second.info.last_used_ms < query.before_ms) found.ids.push_back(it->first);
+    if (++seen < query.limit) continue;
+    found.last = it->first;
+    break;
+  }
+  co_return found;
+}
+
+Task<Result<bool>> MemoryStore::expire_session(std::string id, std::int64_t before_ms) {
+  std::vector<TurnPtr> dropped;  // freed outside the lock
+  std::lock_guard lock(mutex_);
+  const auto it = sessions_.find(id);
+  if (it == sessions_.end() || it->second.info.last_used_ms >= before_ms) co_return false;
+  erase(it, dropped);
+  co_return true;
 }
 
 Task<Result<std::vector<TurnPtr>>> MemoryStore::turns(std::string session_id) {
@@ -197,6 +226,8 @@ void MemoryStore::erase(Sessions::iterator it, std::vector<TurnPtr>& dropped) {
     implicit_bytes_ -= info.bytes;
   } else {
     --created_;
+    const auto own = created_by_.find(info.spec->owner);
+    if (--own->second == 0) created_by_.erase(own);
     created_bytes_ -= info.bytes;
   }
   dropped.insert(dropped.end(), std::make_move_iterator(session.turns.begin()),

@@ -18,6 +18,8 @@ struct MemoryLimits {
   std::size_t bytes = std::size_t{4} << 30;
   // Bytes of implicit sessions: over it the one that committed longest ago goes first, whole.
   std::size_t implicit_bytes = std::size_t{256} << 20;
+  // Created sessions of one owner; 0: as many as there may be.
+  std::size_t owner_sessions = 0;
 };
 
 // Everything in memory, gone at exit. Sessions that were created stay until they are deleted.
@@ -31,6 +33,8 @@ class MemoryStore final : public Store {
       std::string secret_hash) override;
   base::Task<base::Result<std::vector<SessionInfo>>> sessions(SessionQuery query) override;
   base::Task<base::Status> delete_session(std::string id) override;
+  base::Task<base::Result<IdleSessions>> idle_sessions(IdleQuery query) override;
+  base::Task<base::Result<bool>> expire_session(std::string id, std::int64_t before_ms) override;
   base::Task<base::Result<std::vector<TurnPtr>>> turns(std::string session_id) override;
   base::Task<base::Result<TurnPtr>> last_turn(std::string session_id) override;
   base::Task<base::Result<std::vector<TurnPtr>>> commit(NewTurns added) override;
@@ -70,8 +74,9 @@ class MemoryStore final : public Store {
   std::map<std::uint64_t, std::string> implicit_by_commit_;
   std::uint64_t commits_ = 0;
   std::uint64_t last_number_ = 0;
-  std::size_t created_ = 0;        // sessions that are not implicit
-  std::size_t created_bytes_ = 0;  // of their turns
+  std::size_t created_ = 0;                                  // sessions that are not implicit
+  std::unordered_map<std::string, std::size_t> created_by_;  // of them, by owner
+  std::size_t created_bytes_ = 0;                            // of their turns
   std::size_t implicit_bytes_ = 0;
 };
 

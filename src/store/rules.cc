@@ -20,6 +20,15 @@ base::Error turn_exists() {
   return base::error(ErrorKind::kConflict, "a turn of this number exists: ask again");
 }
 
+base::Error owner_is_full(std::uint64_t limit) {
+  auto full = base::error(ErrorKind::kInvalidRequest,
+                          "this owner has " + std::to_string(limit) +
+                              " sessions, as many as the server keeps for one: delete those that "
+                              "are done (DELETE /sessions/{id})");
+  full.code = "session_quota";
+  return full;
+}
+
 std::shared_ptr<const SessionSpec> implicit_spec(const NewTurns& added) {
   if (added.spec) return added.spec;
   const Turn& first = *added.turns.front();

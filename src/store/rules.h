@@ -16,6 +16,7 @@ base::Error no_session(const std::string& id);
 base::Error session_exists(const std::string& id);
 base::Error secret_taken();
 base::Error turn_exists();
+base::Error owner_is_full(std::uint64_t limit);
 
 // What the first commit makes a session with.
 std::shared_ptr<const SessionSpec> implicit_spec(const NewTurns& added);

@@ -50,6 +50,17 @@ struct SessionQuery {
   bool implicit = false;  // those that a first commit made, too
 };
 
+// Sessions that nothing was committed to lately.
+struct IdleQuery {
+  std::string after;           // the id behind which it goes on; empty: from the first
+  std::int64_t before_ms = 0;  // last used before
+  std::size_t limit = 0;       // sessions to look at
+};
+struct IdleSessions {
+  std::vector<std::string> ids;
+  std::string last;  // that was looked at; empty: there are no more
+};
+
 // Who opened the session a turn belongs to.
 enum class SessionUse {
   kExisting,  // POST /sessions made it; a commit fails with kNotFound once it is deleted
@@ -75,7 +86,8 @@ struct NewTurns {
 // changes nothing, no time of use either.
 class Store : public trajectory::NodeSource {
  public:
-  // Errors: kConflict (id or secret are taken), kUnavailable (also: as many as it keeps).
+  // Errors: kConflict (id or secret are taken), kInvalidRequest (as many as an owner may have),
+  // kUnavailable (also: as many as it keeps).
   virtual base::Task<base::Status> create_session(SessionSpec spec) = 0;
   virtual base::Task<base::Result<std::optional<SessionInfo>>> session(std::string id) = 0;
   virtual base::Task<base::Result<std::optional<SessionInfo>>> session_of_secret(
@@ -84,6 +96,11 @@ class Store : public trajectory::NodeSource {
   virtual base::Task<base::Result<std::vector<SessionInfo>>> sessions(SessionQuery query) = 0;
   // kNotFound when there is no such session. Its turns are gone when this returns.
   virtual base::Task<base::Status> delete_session(std::string id) = 0;
+  // In order of their ids.
+  virtual base::Task<base::Result<IdleSessions>> idle_sessions(IdleQuery query) = 0;
+  // delete_session() of one that was last used before `before_ms`, seen in the same moment. False:
+  // it is gone, or was used since.
+  virtual base::Task<base::Result<bool>> expire_session(std::string id, std::int64_t before_ms) = 0;
   // Turns of a session in order of their commits; kNotFound.
   virtual base::Task<base::Result<std::vector<TurnPtr>>> turns(std::string session_id) = 0;
   // The turn of a session committed last; null where there is none, or no such session.

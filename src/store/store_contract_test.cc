@@ -1,4 +1,5 @@
 #include <cstdlib>
+#include <functional>
 
 #include <gtest/gtest.h>
 
@@ -213,6 +214,93 @@ INSTANTIATE_TEST_SUITE_P(Stores, StoreContract, ::testing::Values(memory_stage, 
                          [](const auto& kind) { return kind.index == 0 ? "memory" : "sqlite"; });
 
 // The same changes leave the same text: dumps can be compared between kinds of stores.
+TEST_P(StoreContract, expires_what_was_not_used_since_and_tells_what_that_is) {
+  const auto stage = GetParam()(7, kUnbounded);
+  auto& store = stage->store();
+  base::SeededRandom random(3);
+  for (int i = 0; i < 25; ++i)
+    ASSERT_TRUE(stage->run(store.create_session(SessionSpec("s" + std::to_string(i), i))).ok());
+  auto turn = full_turn(random, "s3", nullptr);
+  turn->times.committed_ms = 50;
+  ASSERT_TRUE(stage->run(store.commit({std::move(turn), SessionUse::kExisting})).ok());
+  std::vector<std::string> idle;
+  IdleQuery query;
+  query.before_ms = 10;
+  query.limit = 4;
+  for (int pages = 1;; ++pages) {
+    auto page = stage->run(store.idle_sessions(query));
+    ASSERT_TRUE(page.ok());
+    idle.insert(idle.end(), page->ids.begin(), page->ids.end());
+    query.after = page->last;
+    if (query.after.empty()) break;
+    ASSERT_LT(pages, 10);
+  }
+  EXPECT_EQ(idle, (std::vector<std::string>{"s0", "s1", "s2", "s4", "s5", "s6", "s7", "s8", "s9"}));
+  const auto expire = [&](const std::string& id, std::int64_t before) {
+    return stage->run(store.expire_session(id, before)).value();
+  };
+  const auto dump = store.dump();
+  EXPECT_FALSE(expire("s3", 50)) << "used in that moment";
+  EXPECT_FALSE(expire("s9", 9));
+  EXPECT_FALSE(expire("nobody", 1000));
+  EXPECT_EQ(store.dump(), dump);
+  EXPECT_TRUE(expire("s9", 10));
+  EXPECT_TRUE(expire("s3", 51));
+  EXPECT_FALSE(stage->run(store.session("s3")).value().has_value());
+  EXPECT_FALSE(stage->run(store.session("s9")).value().has_value());
+}
+
+base::Status create_for(StoreStage& stage, const std::string& id, const std::string& owner) {
+  SessionSpec spec(id, 1);
+  spec.owner = owner;
+  return stage.run(stage.store().create_session(std::move(spec)));
+}
+
+// `failing` is called in between: what failed, or was begun anew, is not counted.
+void fill_quota(StoreStage& stage, const std::function<void()>& failing) {
+  for (int i = 0; i < 3; ++i)
+    ASSERT_TRUE(create_for(stage, "a" + std::to_string(i), "a").ok()) << i;
+  for (int i = 3; i < 20; ++i) {
+    const auto refused = create_for(stage, "a" + std::to_string(i), "a");
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().kind, base::ErrorKind::kInvalidRequest);
+    EXPECT_EQ(refused.error().code, "session_quota");
+    if (i == 10) failing();
+  }
+  EXPECT_TRUE(create_for(stage, "b", "b").ok()) << "another owner has its own";
+  ASSERT_TRUE(stage.run(stage.store().delete_session("a1")).ok());
+  failing();
+  EXPECT_TRUE(create_for(stage, "a3", "a").ok());
+  EXPECT_FALSE(create_for(stage, "a4", "a").ok());
+  // Those that a first commit makes are bounded otherwise.
+  base::SeededRandom random(1);
+  NewTurns added(full_turn(random, "implicit", nullptr), SessionUse::kImplicit);
+  auto spec = std::make_shared<SessionSpec>("implicit", 1);
+  spec->owner = "a";
+  added.spec = std::move(spec);
+  EXPECT_TRUE(stage.run(stage.store().commit(std::move(added))).ok());
+  EXPECT_TRUE(stage.run(stage.store().expire_session("a3", 100)).value());
+  EXPECT_TRUE(create_for(stage, "a5", "a").ok());
+  EXPECT_FALSE(create_for(stage, "a6", "a").ok());
+}
+
+TEST(Stores, keep_as_many_sessions_of_an_owner_as_it_may_have) {
+  fill_quota(*memory_stage_within(1, {.owner_sessions = 3}), [] {});
+  sqlite::DatabaseOptions options;
+  options.owner_sessions = 3;
+  SqliteStage stage(1, options);
+  fill_quota(stage, [&stage] {
+    stage.vfs.options().fail_sync = 1000;
+    EXPECT_FALSE(create_for(stage, "lost", "a").ok());
+    EXPECT_FALSE(create_for(stage, "lost too", "b").ok());
+    stage.vfs.options().fail_sync = 0;
+    EXPECT_TRUE(create_for(stage, "c", "c").ok()) << "the disk works again";
+    ASSERT_TRUE(stage.run(stage.store().delete_session("c")).ok());
+  });
+  ASSERT_TRUE(stage.restart());
+  EXPECT_FALSE(create_for(stage, "a7", "a").ok()) << "counted from disk";
+}
+
 TEST(Stores, have_the_same_dump) {
   const auto memory = memory_stage(5, kUnbounded);
   const auto disk = sqlite_stage(5, kUnbounded);

@@ -317,3 +317,20 @@ def test_record_files_are_mended_at_start(place):
     paths[1].unlink()
     place.begin()
     assert not paths[1].exists()
+
+
+def test_sessions_expire_and_an_owner_has_as_many_as_it_may_have(tmp_path):
+    place = Place(tmp_path / "place", "--session-ttl", 2, "--max-sessions", 3)
+    try:
+        http = place.gateway.http
+        made = [http.post("/sessions") for _ in range(5)]
+        assert [answer.status_code for answer in made] == [200, 200, 200, 400, 400]
+        assert made[3].json()["error"]["code"] == "session_quota", made[3].text
+        sessions = [answer.json()["session_id"] for answer in made[:3]]
+        place.gateway.chat(sessions[0], {"messages": [user("Hello")]}).raise_for_status()
+        until(lambda: all(http.get(f"/sessions/{session}").status_code == 404 for session in sessions), "the sessions expire", seconds=30)
+        until(lambda: '"reason":"expired"' in (place.gateway.records / f"{sessions[0]}.jsonl").read_text(), "the record file ends")
+        assert http.post("/sessions").status_code == 200
+    finally:
+        for program in (place.gateway.program, place.sim.program):
+            program.kill()

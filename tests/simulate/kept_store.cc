@@ -76,6 +76,12 @@ Task<Result<std::vector<store::SessionInfo>>> DiskView::sessions(store::SessionQ
 Task<Status> DiskView::delete_session(std::string /*id*/) {
   co_return not_asked();
 }
+Task<Result<store::IdleSessions>> DiskView::idle_sessions(store::IdleQuery /*query*/) {
+  co_return not_asked();
+}
+Task<Result<bool>> DiskView::expire_session(std::string /*id*/, std::int64_t /*before_ms*/) {
+  co_return not_asked();
+}
 Task<Result<store::TurnPtr>> DiskView::last_turn(std::string /*session_id*/) {
   co_return not_asked();
 }

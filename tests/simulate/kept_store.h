@@ -30,6 +30,8 @@ class DiskView final : public store::Store {
   base::Task<base::Result<std::vector<store::SessionInfo>>> sessions(
       store::SessionQuery query) override;
   base::Task<base::Status> delete_session(std::string id) override;
+  base::Task<base::Result<store::IdleSessions>> idle_sessions(store::IdleQuery query) override;
+  base::Task<base::Result<bool>> expire_session(std::string id, std::int64_t before_ms) override;
   base::Task<base::Result<store::TurnPtr>> last_turn(std::string session_id) override;
   base::Task<base::Result<std::vector<store::TurnPtr>>> commit(store::NewTurns added) override;
   base::Task<base::Result<std::vector<store::TurnPtr>>> find(

@@ -98,7 +98,8 @@ Status Database::open_writer(base::Random& random, Open how) {
   auto key = read_key(write_connection_);
   if (!key) return std::move(key).error();
   key_ = std::move(*key);
-  auto tables = Tables::of(write_connection_, cache_, options_.implicit_bytes);
+  auto tables =
+      Tables::of(write_connection_, cache_, {options_.implicit_bytes, options_.owner_sessions});
   if (!tables) return std::move(tables).error();
   writer_ = std::make_unique<Writer>(
       *workers_.write, write_connection_, std::move(*tables), options_.writer,

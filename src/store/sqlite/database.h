@@ -20,7 +20,8 @@ struct DatabaseOptions {
   std::size_t cache_bytes = std::size_t{256} << 20;  // of turns in memory
   // Of sessions of stateless chat on disk; over it the one that committed longest ago goes.
   std::uint64_t implicit_bytes = std::uint64_t{4} << 30;
-  std::size_t queued_reads = 8192;  // more are refused with kUnavailable
+  std::uint64_t owner_sessions = 0;  // created by one owner; more are refused; 0: any number
+  std::size_t queued_reads = 8192;   // more are refused with kUnavailable
   WriterOptions writer;
   // Tests alone turn it off, to see that they would notice.
   bool synchronous = true;

@@ -46,6 +46,7 @@ Status Reader::prepare() {
       {&list_, "SELECT " VERBATIM_INFO_COLUMNS
                " FROM session WHERE owner = ? AND number > ? AND implicit <= ? "
                "ORDER BY number LIMIT ?"},
+      {&idle_, "SELECT id, used_ms FROM session WHERE id > ? ORDER BY id LIMIT ?"},
       {&next_session_,
        "SELECT " VERBATIM_INFO_COLUMNS " FROM session WHERE id > ? ORDER BY id LIMIT 1"},
       {&rows_of_, "SELECT " VERBATIM_TURN_COLUMNS " FROM turn WHERE session = ? ORDER BY seq"},
@@ -110,6 +111,21 @@ Result<std::vector<SessionInfo>> Reader::sessions(const SessionQuery& query) {
     if (!there) return there.error();
     if (!*there) return found;
     found.push_back(info_of(*list));
+  }
+}
+
+Result<IdleSessions> Reader::idle_sessions(const IdleQuery& query) {
+  IdleSessions found;
+  Use list(idle_);
+  list->bind_text(1, query.after);
+  list->bind(2, static_cast<std::int64_t>(query.limit));
+  for (std::size_t seen = 1;; ++seen) {
+    const auto there = list->step();
+    if (!there) return there.error();
+    if (!*there) return found;
+    std::string id(list->bytes(0));
+    if (list->integer(1) < query.before_ms) found.ids.push_back(id);
+    if (seen == query.limit) found.last = std::move(id);
   }
 }
 

@@ -27,6 +27,7 @@ class Reader {
   base::Result<std::optional<SessionInfo>> session(const std::string& id);
   base::Result<std::optional<SessionInfo>> session_of_secret(const std::string& secret_hash);
   base::Result<std::vector<SessionInfo>> sessions(const SessionQuery& query);
+  base::Result<IdleSessions> idle_sessions(const IdleQuery& query);
   // Those of a session, in order of their commits. Leaves the cache as it is. kNotFound.
   base::Result<std::vector<TurnPtr>> turns(const std::string& id);
   // These come with their paths, and the cache keeps them.
@@ -71,7 +72,7 @@ class Reader {
   PathCache* cache_;
   std::uint64_t deletions_ = 0;  // before the moment that is read
   std::unordered_map<std::int64_t, std::weak_ptr<const trajectory::RootInfo>> roots_;
-  Statement find_session_, find_secret_, list_, next_session_, rows_of_, row_;
+  Statement find_session_, find_secret_, list_, idle_, next_session_, rows_of_, row_;
   Statement by_digest_, by_id_, last_turn_, body_, root_;
 };
 

@@ -120,6 +120,24 @@ class Deletion final : public Change<Status> {
   std::optional<Status> result_;
 };
 
+class Expiry final : public Change<Result<bool>> {
+ public:
+  Expiry(Database& database, base::Executor& executor, const std::string& id,
+         std::int64_t before_ms)
+      : Change(database, executor), id_(id), before_ms_(before_ms) {}
+  Status apply(Tables& tables) override { return tables.expire(id_, before_ms_, result_); }
+  void settle(const Status& batch) override {
+    if (!batch.ok()) return answer(batch.error());
+    if (*result_) database_.cache().deleted(id_);
+    answer(*result_);
+  }
+
+ private:
+  const std::string& id_;
+  const std::int64_t before_ms_;
+  std::optional<bool> result_;
+};
+
 class Commit final : public Change<Result<std::vector<TurnPtr>>> {
  public:
   Commit(Database& database, base::Executor& executor, PreparedTurns prepared)
@@ -181,6 +199,16 @@ Task<Result<std::vector<SessionInfo>>> SqliteStore::sessions(SessionQuery query)
 Task<Status> SqliteStore::delete_session(std::string id) {
   Deletion deletion(database_, executor_, id);
   co_return co_await deletion;
+}
+
+Task<Result<IdleSessions>> SqliteStore::idle_sessions(IdleQuery query) {
+  Read read(database_, executor_, [&query](Reader& reader) { return reader.idle_sessions(query); });
+  co_return co_await read;
+}
+
+Task<Result<bool>> SqliteStore::expire_session(std::string id, std::int64_t before_ms) {
+  Expiry expiry(database_, executor_, id, before_ms);
+  co_return co_await expiry;
 }
 
 Task<Result<std::vector<TurnPtr>>> SqliteStore::turns(std::string session_id) {

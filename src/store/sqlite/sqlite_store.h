@@ -23,6 +23,8 @@ class SqliteStore final : public Store {
       std::string secret_hash) override;
   base::Task<base::Result<std::vector<SessionInfo>>> sessions(SessionQuery query) override;
   base::Task<base::Status> delete_session(std::string id) override;
+  base::Task<base::Result<IdleSessions>> idle_sessions(IdleQuery query) override;
+  base::Task<base::Result<bool>> expire_session(std::string id, std::int64_t before_ms) override;
   base::Task<base::Result<std::vector<TurnPtr>>> turns(std::string session_id) override;
   base::Task<base::Result<TurnPtr>> last_turn(std::string session_id) override;
   base::Task<base::Result<std::vector<TurnPtr>>> commit(NewTurns added) override;

@@ -11,9 +11,9 @@ namespace verbatim::store::sqlite {
 using base::Result;
 using base::Status;
 
-Result<Tables> Tables::of(Connection& connection, PathCache& cache, std::uint64_t implicit_limit) {
+Result<Tables> Tables::of(Connection& connection, PathCache& cache, Limits limits) {
   Tables tables(connection, cache);
-  tables.implicit_limit_ = implicit_limit;
+  tables.limits_ = limits;
   if (auto status = tables.prepare(); !status.ok()) return std::move(status).error();
   const auto bytes =
       connection.integer("SELECT coalesce(sum(disk), 0) FROM session WHERE implicit = 1");
@@ -30,6 +30,7 @@ Status Tables::prepare() {
       {&find_session_, "SELECT " VERBATIM_SESSION_COLUMNS " FROM session WHERE id = ?"},
       {&find_spec_, "SELECT " VERBATIM_SPEC_COLUMNS " FROM session WHERE number = ?"},
       {&find_secret_, "SELECT 1 FROM session WHERE secret_hash = ? AND secret_hash <> ''"},
+      {&count_created_, "SELECT count(*) FROM session WHERE owner = ? AND implicit = 0"},
       {&insert_session_, "INSERT INTO session(" VERBATIM_SPEC_COLUMNS
                          ", implicit, version, turns, tokens, bytes, used_ms, disk, newest) "
                          "VALUES(?, ?, ?, ?, ?, ?6, ?7, 1, 0, 0, 0, ?6, 0, 0)"},
@@ -126,10 +127,40 @@ Status Tables::create(const std::shared_ptr<const SessionSpec>& spec, ChangeResu
     result = secret_taken();
     return {};
   }
+  std::uint64_t* created = nullptr;
+  if (auto status = created_by(spec->owner, created); !status.ok()) return status;
+  if (created != nullptr && *created >= limits_.owner_sessions) {
+    result = owner_is_full(limits_.owner_sessions);
+    return {};
+  }
   SessionRow made;
   if (auto status = insert_session(spec, false, made); !status.ok()) return status;
+  if (created != nullptr) ++*created;
   result = Change{std::move(made.info), {}};
   return {};
+}
+
+// Null: nobody asks.
+Status Tables::created_by(const std::string& owner, std::uint64_t*& count) {
+  if (limits_.owner_sessions == 0) return {};
+  const auto it = created_by_.find(owner);
+  if (it != created_by_.end()) {
+    count = &it->second;
+    return {};
+  }
+  Use query(count_created_);
+  query->bind_text(1, owner);
+  bool there = false;
+  if (auto status = any(query, there); !status.ok()) return status;
+  count = &created_by_.emplace(owner, unstored(query->integer(0))).first->second;
+  return {};
+}
+
+Status Tables::expire(const std::string& id, std::int64_t before_ms, std::optional<bool>& result) {
+  std::optional<SessionRow> session;
+  if (auto status = find_session(id, session); !status.ok()) return status;
+  result = session && session->info.last_used_ms < before_ms;
+  return *result ? erase_session(*session) : Status();
 }
 
 Status Tables::erase(const std::string& id, std::optional<Status>& result) {
@@ -151,6 +182,8 @@ Status Tables::erase_session(const SessionRow& session) {
     if (auto status = erase->run(); !status.ok()) return status;
   }
   if (session.info.implicit) implicit_bytes_ -= std::min(implicit_bytes_, session.disk);
+  const auto own = created_by_.find(session.info.spec->owner);
+  if (!session.info.implicit && own != created_by_.end()) --own->second;
   return note_last_commit();
 }
 
@@ -335,7 +368,7 @@ Status Tables::insert_turns(PreparedTurns& prepared, SessionRow& session,
 }
 
 Status Tables::shrink(const std::string& keep, std::vector<std::string>& dropped) {
-  while (implicit_bytes_ > implicit_limit_) {
+  while (implicit_bytes_ > limits_.implicit_bytes) {
     std::string oldest;
     {
       Use find(oldest_implicit_);

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "store/sqlite/connection.h"
@@ -25,17 +26,23 @@ struct PreparedTurns {
 // what a call reports in `result` it has noticed before it changed anything. Writer's thread only.
 class Tables {
  public:
-  // `implicit_limit`: bytes of the bodies of sessions of stateless chat, over which the one that
-  // committed longest ago goes. `cache` saves reading what sessions were made with.
-  static base::Result<Tables> of(Connection& connection, PathCache& cache,
-                                 std::uint64_t implicit_limit);
+  struct Limits {
+    // Bytes of the bodies of sessions of stateless chat, over which the one that committed longest
+    // ago goes.
+    std::uint64_t implicit_bytes = 0;
+    std::uint64_t owner_sessions = 0;  // created by one owner; 0: as many as there may be
+  };
+  // `cache` saves reading what sessions were made with.
+  static base::Result<Tables> of(Connection& connection, PathCache& cache, Limits limits);
 
   using Change = PathCache::Change;
   using ChangeResult = std::optional<base::Result<Change>>;
-  // kConflict: id or secret are taken.
+  // kConflict: id or secret are taken. kInvalidRequest: the owner has as many as it may have.
   base::Status create(const std::shared_ptr<const SessionSpec>& spec, ChangeResult& result);
   // kNotFound.
   base::Status erase(const std::string& id, std::optional<base::Status>& result);
+  // erase() of one that was last used before `before_ms`; false: it is gone, or was used since.
+  base::Status expire(const std::string& id, std::int64_t before_ms, std::optional<bool>& result);
   // Gives the turns their seqs and branches, and leaves them in the change. kNotFound when session
   // or parent are gone, kConflict when a turn is there already.
   base::Status add(PreparedTurns& prepared, ChangeResult& result);
@@ -45,6 +52,7 @@ class Tables {
   void given_up() {
     implicit_bytes_ = kept_implicit_bytes_;
     noted_commit_ = 0;
+    created_by_.clear();
   }
   void committed() { kept_implicit_bytes_ = implicit_bytes_; }
 
@@ -56,6 +64,7 @@ class Tables {
   };
   Tables(Connection& connection, PathCache& cache) : connection_(&connection), cache_(&cache) {}
   base::Status prepare();
+  base::Status created_by(const std::string& owner, std::uint64_t*& count);
   base::Status find_session(const std::string& id, std::optional<SessionRow>& found);
   base::Status insert_session(const std::shared_ptr<const SessionSpec>& spec, bool implicit,
                               SessionRow& made);
@@ -79,12 +88,15 @@ class Tables {
 
   Connection* connection_;
   PathCache* cache_;
-  std::uint64_t implicit_limit_ = 0;
+  Limits limits_;
   std::uint64_t implicit_bytes_ = 0;
   std::uint64_t kept_implicit_bytes_ = 0;  // as the last commit left them
-  std::int64_t last_commit_ = 0;           // number of the body that was written last
-  std::int64_t noted_commit_ = 0;          // in `meta`, as far as is known
-  Statement find_session_, find_spec_, find_secret_, insert_session_, update_session_;
+  // Sessions by owner, of those that were asked for since a transaction was given up.
+  std::unordered_map<std::string, std::uint64_t> created_by_;
+  std::int64_t last_commit_ = 0;   // number of the body that was written last
+  std::int64_t noted_commit_ = 0;  // in `meta`, as far as is known
+  Statement find_session_, find_spec_, find_secret_, count_created_, insert_session_,
+      update_session_;
   Statement erase_session_, oldest_implicit_;
   Statement find_parent_, find_child_, find_id_, insert_turn_, insert_body_, same_digest_;
   Statement find_root_, insert_root_, use_root_, roots_of_, unuse_root_, root_used_, erase_root_;

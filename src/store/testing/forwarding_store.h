@@ -29,6 +29,12 @@ class ForwardingStore : public Store {
   base::Task<base::Status> delete_session(std::string id) override {
     return inner_.delete_session(std::move(id));
   }
+  base::Task<base::Result<IdleSessions>> idle_sessions(IdleQuery query) override {
+    return inner_.idle_sessions(std::move(query));
+  }
+  base::Task<base::Result<bool>> expire_session(std::string id, std::int64_t before_ms) override {
+    return inner_.expire_session(std::move(id), before_ms);
+  }
   base::Task<base::Result<std::vector<TurnPtr>>> turns(std::string session_id) override {
     return inner_.turns(std::move(session_id));
   }

@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "base/sim/sim_worker.h"
-#include "store/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace verbatim::store::testing {
@@ -12,8 +11,7 @@ namespace {
 
 class MemoryStage final : public StoreStage {
  public:
-  MemoryStage(std::uint64_t seed, std::size_t implicit_bytes)
-      : StoreStage(seed), store_({.implicit_bytes = implicit_bytes}) {}
+  MemoryStage(std::uint64_t seed, MemoryLimits limits) : StoreStage(seed), store_(limits) {}
   [[nodiscard]] Store& store() override { return store_; }
 
  private:
@@ -22,8 +20,12 @@ class MemoryStage final : public StoreStage {
 
 }  // namespace
 
+std::unique_ptr<StoreStage> memory_stage_within(std::uint64_t seed, MemoryLimits limits) {
+  return std::make_unique<MemoryStage>(seed, limits);
+}
+
 std::unique_ptr<StoreStage> memory_stage(std::uint64_t seed, std::size_t implicit_bytes) {
-  return std::make_unique<MemoryStage>(seed, implicit_bytes);
+  return memory_stage_within(seed, {.implicit_bytes = implicit_bytes});
 }
 
 SqliteStage::SqliteStage(std::uint64_t seed, sqlite::DatabaseOptions options)

@@ -7,6 +7,7 @@
 
 #include "base/sim/sim_executor.h"
 #include "base/sim/sim_files.h"
+#include "store/memory_store.h"
 #include "store/sqlite/database.h"
 #include "store/store.h"
 #include "store/testing/fault_vfs.h"
@@ -46,6 +47,7 @@ class StoreStage {
 
 // `implicit_bytes`: what a store keeps of sessions of stateless chat, in its own measure.
 std::unique_ptr<StoreStage> memory_stage(std::uint64_t seed, std::size_t implicit_bytes);
+std::unique_ptr<StoreStage> memory_stage_within(std::uint64_t seed, MemoryLimits limits);
 
 // SQLite on a disk in memory, with its threads simulated.
 class SqliteStage final : public StoreStage {

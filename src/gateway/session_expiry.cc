@@ -1,0 +1,57 @@
+#include "gateway/session_expiry.h"
+
+#include <algorithm>
+
+#include "base/pause.h"
+
+namespace verbatim::gateway {
+
+using base::Task;
+
+namespace {
+
+constexpr base::Duration kOften = std::chrono::seconds(1);
+constexpr base::Duration kSeldom = std::chrono::seconds(60);
+// Sessions looked at in one call of the store.
+constexpr std::size_t kPage = 1000;
+
+}  // namespace
+
+Task<void> SessionExpiry::run(base::CancelSignal& stop) {
+  const base::Duration pause = std::clamp(ttl_ / 10, kOften, kSeldom);
+  while (!stop.fired()) {
+    co_await sweep();
+    base::Pause until_next(executor_, pause, stop);
+    (void)co_await until_next;
+  }
+}
+
+Task<void> SessionExpiry::sweep() {
+  const auto ttl_ms = std::chrono::duration_cast<std::chrono::milliseconds>(ttl_).count();
+  const std::int64_t before_ms = executor_.clock().wall_ms() - ttl_ms;
+  in_use_.forget_before(before_ms);
+  store::IdleQuery query;
+  query.before_ms = before_ms;
+  query.limit = kPage;
+  for (;;) {
+    auto page = co_await store_.idle_sessions(query);
+    // A store that can't be read has its own ways to tell; what is idle stays so.
+    if (!page) co_return;
+    for (auto& id : page->ids) co_await expire(std::move(id), before_ms);
+    if (page->last.empty()) co_return;
+    query.after = page->last;
+  }
+}
+
+Task<void> SessionExpiry::expire(std::string id, std::int64_t before_ms) {
+  if (in_use_.used_since(id, before_ms)) co_return;
+  const auto info = co_await store_.session(id);
+  if (!info || !*info) co_return;
+  const auto done = co_await store_.expire_session(id, before_ms);
+  if (!done || !*done) co_return;
+  ++expired_;
+  if (recorder_ == nullptr) co_return;
+  co_await recorder_->session_ended(executor_, std::move(id), "expired", (*info)->turns);
+}
+
+}  // namespace verbatim::gateway

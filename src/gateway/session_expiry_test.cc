@@ -1,0 +1,158 @@
+#include "gateway/session_expiry.h"
+
+#include <gtest/gtest.h>
+
+#include "gateway/testing/scene.h"
+
+namespace verbatim::gateway {
+namespace {
+
+using testing::EngineScript;
+using testing::EngineStep;
+using testing::FakeEngine;
+using testing::Scene;
+using namespace chat::testing;  // NOLINT(google-build-using-namespace)
+
+constexpr base::Duration kTtl = std::chrono::minutes(10);
+
+base::Task<void> sleep(base::Executor& executor, base::Duration time) {
+  co_await base::sleep_for(executor, time);
+}
+
+// Sessions that expire ten minutes behind their last turn.
+struct Expiring {
+  Expiring()
+      : runner(scene.world.runtime, *scene.model, scene.engine, scene.store, nullptr, Scene::kKey,
+               options()),
+        expiry(scene.world.executor, scene.store, in_use, nullptr, kTtl) {
+    create(kUsed);
+  }
+
+  static constexpr const char* kUsed = "used";
+
+  RunnerOptions options() {
+    RunnerOptions made;
+    made.turn_timeout = std::chrono::hours(10);
+    made.in_use = &in_use;
+    return made;
+  }
+  void create(const std::string& id) {
+    std::optional<base::Status> made;
+    run(take(scene.store.create_session({id, executor().clock().wall_ms()}), made));
+    ASSERT_TRUE(made->ok());
+  }
+  // A turn that ends well or not, behind `silence`; not waited for.
+  void begin_turn(base::Duration silence, bool fails = false) {
+    auto script = FakeEngine::says(encoded("a<|im_end|>"));
+    script.steps.front().after = silence;
+    if (fails) script.steps.front().error = base::error(base::ErrorKind::kEngine, "it broke");
+    scene.engine.scripts.push_back(std::move(script));
+    auto request = Scene::request({user("1")});
+    request.session_id = kUsed;
+    base::spawn(turn(std::move(request)));
+  }
+  base::Task<void> turn(TurnRequest request) {
+    (void)co_await runner.run(request, scene.watcher, scene.cancel);
+  }
+  // Runs what is due within `time`, with the sweeps of it.
+  void pass(base::Duration time) { run(sweep_for(time)); }
+  // To the end of the task, and no further.
+  void run(base::Task<void> task) { ASSERT_TRUE(scene.world.run(std::move(task))); }
+  base::Task<void> sweep_for(base::Duration time) {
+    for (const auto end = executor().clock().now() + time; executor().clock().now() < end;) {
+      co_await base::sleep_for(executor(), std::chrono::seconds(30));
+      co_await expiry.sweep();
+    }
+  }
+  bool there(const std::string& id) {
+    std::optional<base::Result<std::optional<store::SessionInfo>>> found;
+    run(take(scene.store.session(id), found));
+    return (**found).has_value();
+  }
+  base::sim::SimExecutor& executor() { return scene.world.executor; }
+  template <class T>
+  static base::Task<void> take(base::Task<T> task, std::optional<T>& into) {
+    into.emplace(co_await std::move(task));
+  }
+
+  Scene scene;
+  SessionsInUse in_use;
+  TurnRunner runner;
+  SessionExpiry expiry;
+};
+
+TEST(SessionExpiry, a_session_that_is_not_used_goes_behind_its_time_and_not_before) {
+  Expiring e;
+  e.create("idle");
+  e.pass(kTtl - std::chrono::minutes(1));
+  EXPECT_TRUE(e.there("idle")) << "reading it does not keep it";
+  e.pass(std::chrono::minutes(2));
+  EXPECT_FALSE(e.there("idle"));
+}
+
+TEST(SessionExpiry, a_turn_begins_the_time_anew) {
+  Expiring e;
+  e.create("idle");
+  e.pass(std::chrono::minutes(8));
+  e.begin_turn(base::Duration(0));
+  e.pass(std::chrono::minutes(8));
+  EXPECT_TRUE(e.there(Expiring::kUsed));
+  EXPECT_FALSE(e.there("idle"));
+  e.pass(std::chrono::minutes(3));
+  EXPECT_FALSE(e.there(Expiring::kUsed));
+  EXPECT_EQ(e.in_use.remembered(), 0U);
+}
+
+TEST(SessionExpiry, a_session_for_which_a_model_works_is_not_idle_however_long_that_takes) {
+  for (const bool fails : {false, true}) {
+    Expiring e;
+    e.begin_turn(std::chrono::hours(3), fails);
+    e.pass(std::chrono::hours(3) + std::chrono::minutes(9));
+    EXPECT_TRUE(e.there(Expiring::kUsed)) << "its time begins behind the turn, failed or not";
+    e.pass(std::chrono::minutes(3));
+    EXPECT_FALSE(e.there(Expiring::kUsed));
+    EXPECT_EQ(e.in_use.remembered(), 0U);
+  }
+}
+
+TEST(SessionExpiry, ten_thousand_abandoned_sessions_go_and_the_one_in_use_stays) {
+  Expiring e;
+  for (int i = 0; i < 10'000; ++i) e.create("abandoned " + std::to_string(i));
+  e.begin_turn(std::chrono::hours(1));
+  e.pass(std::chrono::minutes(11));
+  // With the one that the scene made long ago.
+  EXPECT_EQ(e.expiry.expired(), 10'001U);
+  EXPECT_TRUE(e.there(Expiring::kUsed));
+}
+
+TEST(SessionExpiry, a_turn_that_is_committed_meanwhile_keeps_its_session) {
+  Expiring e;
+  e.pass(std::chrono::minutes(9));
+  const auto before = e.executor().clock().wall_ms();
+  e.begin_turn(base::Duration(0));
+  e.executor().run_until_idle();
+  std::optional<base::Result<bool>> expired;
+  e.run(Expiring::take(e.scene.store.expire_session(Expiring::kUsed, before), expired));
+  EXPECT_FALSE(**expired);
+  EXPECT_TRUE(e.there(Expiring::kUsed));
+}
+
+TEST(SessionExpiry, sweeps_until_it_is_stopped) {
+  Expiring e;
+  e.create("idle");
+  base::CancelSignal stop;
+  bool over = false;
+  base::spawn(
+      [](SessionExpiry& expiry, base::CancelSignal& signal, bool& done) -> base::Task<void> {
+        co_await expiry.run(signal);
+        done = true;
+      }(e.expiry, stop, over));
+  e.run(sleep(e.executor(), kTtl + std::chrono::minutes(2)));
+  EXPECT_FALSE(e.there("idle"));
+  stop.fire("enough");
+  e.executor().run_until_idle();
+  EXPECT_TRUE(over);
+}
+
+}  // namespace
+}  // namespace verbatim::gateway
