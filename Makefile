@@ -3,12 +3,16 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 # Modes for `make test-vllm`; empty: all that the binary has.
 VLLM_MODES ?=
+# How much of `make test-full` is run.
+KILLS ?= 1000
+SEEDS ?= 1000
+TURNS ?= 1000000
 # Arguments for `make simulate`; `build/release/tests/simulate --help` says which there are.
 SIMULATE_ARGS ?=
 BIN := build/release/verbatim
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps test-deps build demo test test-vllm test-fast lint format sanitize asan-ubsan tsan fuzz simulate bench mutate clean
+.PHONY: help install-deps test-deps build demo test test-full test-vllm test-fast lint format sanitize asan-ubsan tsan fuzz simulate bench mutate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,6 +24,9 @@ demo: ## install what is missing, build, and watch a token-exact tool conversati
 
 test: test-deps ## everything that must pass before a change is merged
 	@JOBS=$(JOBS) scripts/run-tests.sh
+
+test-full: test ## and more of the same: 1,000 x kill -9 under load, a million simulated turns; hours
+	@KILLS=$(KILLS) SEEDS=$(SEEDS) TURNS=$(TURNS) scripts/run-tests.sh full
 
 test-vllm: build test-deps ## conversations through a real vLLM on the CPU; installs 6 GB into .venv-vllm
 	@scripts/engines/vllm/install.sh .venv-vllm

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Runs the steps of the table below in order, prints how long each took, stops at the first that fails.
 #
-#   scripts/run-tests.sh [SET | STEP ...]     sets: all (default), lint, fast
+#   scripts/run-tests.sh [SET | STEP ...]     sets: all (default), lint, fast; full, which is not in all
 #   scripts/run-tests.sh --list
 #
 # JOBS: processes at a time (default: one per core). TIDY_SECONDS: clang-tidy begins no new file after this time.
+# KILLS, SEEDS, TURNS: how much of the set full is run (default: all that make test-full promises).
 # A new step is one line. A step whose program is missing fails: a test that silently does not run is worse than none.
 # shellcheck disable=SC2317  # the check_ functions are called by the table
 set -euo pipefail
@@ -34,6 +35,8 @@ steps=(
   "disk      slow        $build/tests/simulate --store sqlite --seeds 40 --turns 20000 --quiet"
   "broken    slow        check_broken"
   "tidy      lint        check_tidy"
+  "kills     full        VERBATIM_KILLS=${KILLS:-1000} $python -m pytest -q -s tests/e2e/test_durable.py -k kill_under_load"
+  "million   full        $build/tests/simulate --store sqlite --seeds ${SEEDS:-1000} --turns ${TURNS:-1000000} --quiet"
 )
 
 tracked() {
@@ -112,7 +115,7 @@ chosen=()
 choose() {
   local i found=""
   for i in "${!names[@]}"; do
-    if [ "$1" = all ] || [ "$1" = "${names[i]}" ] || [[ ",${sets[i]}," == *",$1,"* ]]; then
+    if [ "$1" = all ] && [ "${sets[i]}" != full ] || [ "$1" = "${names[i]}" ] || [[ ",${sets[i]}," == *",$1,"* ]]; then
       chosen+=("$i")
       found=yes
     fi

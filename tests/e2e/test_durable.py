@@ -1,4 +1,5 @@
 """Conversations outlive the process that served them: after a restart, after kill -9 under load, and beside damaged files."""
+import os
 import random
 import sqlite3
 import subprocess
@@ -11,8 +12,10 @@ from dialogue import Dialogue, user
 from programs import BINARY, MODEL, Gateway, Simulator, until
 from records import check_logprobs, check_prefix, check_segments, turns
 
-KILLS = 20
+KILLS = int(os.environ.get("VERBATIM_KILLS", "20"))
 AGENTS = 6
+# Conversations begin anew behind so many kills: a view of one costs its length twice over.
+KILLS_OF_A_CONVERSATION = 20
 
 
 class Place:
@@ -159,33 +162,44 @@ def check_records(gateway: Gateway, known: dict):
     check_logprobs(lines)
 
 
+def kill_under_load(place, chance: random.Random, conversations: list[dict]):
+    agents = [Agent(place.gateway, known) for known in conversations]
+    for agent in agents:
+        agent.start()
+    # Somewhere within the turns under way, however slow the machine is.
+    before = answered_by(conversations)
+    until(lambda: answered_by(conversations) > before, "a turn is answered", seconds=30)
+    agents[0].join(chance.uniform(0, 0.2))
+    place.kill()
+    for agent in agents:
+        agent.join(30)
+    place.begin()
+    for known in conversations:
+        if "session" in known:
+            check_kept(place.gateway, known)
+            check_records(place.gateway, known)
+
+
+def check_goes_on(gateway: Gateway, known: dict):
+    assert known.get("statuses", {200}) <= {200, 503}, known["statuses"]
+    gateway.chat(known["session"], {"messages": [*known["messages"], user("Still there?")]}).raise_for_status()
+    node = gateway.http.get(f"/sessions/{known['session']}").json()["metadata"]["tree"]["nodes"][-1]
+    assert node["parent"], "the conversation does not go on behind the kills"
+
+
 def test_what_was_answered_survives_a_kill_under_load(place):
     seed = random.randrange(1 << 32)
-    print(f"seed {seed}")
     chance = random.Random(seed)
-    conversations: list[dict] = [{} for _ in range(AGENTS)]
-    for _ in range(KILLS):
-        agents = [Agent(place.gateway, known) for known in conversations]
-        for agent in agents:
-            agent.start()
-        # Somewhere within the turns under way, however slow the machine is.
-        before = answered_by(conversations)
-        until(lambda before=before: answered_by(conversations) > before, "a turn is answered", seconds=30)
-        agents[0].join(chance.uniform(0, 0.2))
-        place.kill()
-        for agent in agents:
-            agent.join(30)
-        place.begin()
+    answered = 0
+    for done in range(0, KILLS, KILLS_OF_A_CONVERSATION):
+        conversations: list[dict] = [{} for _ in range(AGENTS)]
+        for _ in range(min(KILLS_OF_A_CONVERSATION, KILLS - done)):
+            kill_under_load(place, chance, conversations)
+        answered += answered_by(conversations)
         for known in conversations:
-            if "session" in known:
-                check_kept(place.gateway, known)
-                check_records(place.gateway, known)
-    assert answered_by(conversations) >= KILLS
-    for known in conversations:
-        assert known.get("statuses", {200}) <= {200, 503}, known["statuses"]
-        place.gateway.chat(known["session"], {"messages": [*known["messages"], user("Still there?")]}).raise_for_status()
-        node = place.gateway.http.get(f"/sessions/{known['session']}").json()["metadata"]["tree"]["nodes"][-1]
-        assert node["parent"], "the conversation does not go on behind the kills"
+            check_goes_on(place.gateway, known)
+        print(f"seed {seed}: {min(done + KILLS_OF_A_CONVERSATION, KILLS)} kills, {answered} answered turns", flush=True)
+    assert answered >= KILLS
     place.end()
 
 
