@@ -69,6 +69,7 @@ void HttpServer::Impl::add(ServerConnection& connection) {
   connection.list_next = first_;
   if (first_ != nullptr) first_->list_prev = &connection;
   first_ = &connection;
+  if (metrics) metrics->connected();
   ++(connection.role() == ServerConnection::Role::kServe ? serving : refusing);
 }
 
@@ -77,6 +78,7 @@ void HttpServer::Impl::remove(ServerConnection& connection) {
       connection.list_next;
   if (connection.list_next != nullptr) connection.list_next->list_prev = connection.list_prev;
   --(connection.role() == ServerConnection::Role::kServe ? serving : refusing);
+  if (metrics) metrics->disconnected();
   wake_when_empty();
 }
 

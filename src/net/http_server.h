@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/cancel.h"
+#include "base/metrics.h"
 #include "base/runtime.h"
 #include "net/http_types.h"
 
@@ -79,6 +80,7 @@ class Responder {
   void fail();
 
   [[nodiscard]] bool begun() const;  // a status was chosen
+  [[nodiscard]] int status() const;  // the one chosen; 0: none
 
  private:
   ServerConnection& connection_;
@@ -97,6 +99,7 @@ struct ServerOptions {
   base::Duration write_timeout = std::chrono::seconds(30);
   base::Duration linger_timeout =
       std::chrono::seconds(2);  // unread bytes are dropped before a closing error answer is cut off
+  base::Metrics* metrics = nullptr;  // null: nobody counts
 };
 
 // An HTTP/1.1 and 1.0 server on one executor. Life: created, start()ed, drain()ed or stop()ped to

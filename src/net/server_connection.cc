@@ -115,6 +115,7 @@ base::Task<void> ServerConnection::handle() {
     auto status = co_await send(500, "application/json", nullptr, body);
     if (!status.ok()) keep_ = false;
   }
+  if (server_.metrics) server_.metrics->answered(status());
   // A stream without an end must look cut.
   if (answer_ != Answer::kEnded) keep_ = false;
 }
@@ -136,6 +137,7 @@ base::Task<void> ServerConnection::refuse(const HttpFailure& failure) {
       in_body_ ? "the body did not arrive in time" : "the head did not arrive in time"};
   const HttpFailure& said = timed_out_ ? timeout : failure;
   const std::string body = error_body(said);
+  if (server_.metrics) server_.metrics->answered(said.status);
   auto status = co_await send(said.status, "application/json", nullptr, body);
   if (status.ok()) co_await linger();
 }

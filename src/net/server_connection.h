@@ -37,6 +37,7 @@ class ServerConnection final : ReadPump::Observer {
   ResponseWrite flush_head();
   void fail();
   [[nodiscard]] bool begun() const { return answer_ != Answer::kNone; }
+  [[nodiscard]] int status() const { return begun() ? status_ : 0; }
 
   // ResponseWrite's side.
   void start_write(std::span<const std::string_view> pieces, base::IoCompletion& done);
@@ -80,6 +81,7 @@ class ServerConnection final : ReadPump::Observer {
   Request request_;
   std::optional<base::CancelSignal> cancel_;  // while a handler runs
   Answer answer_ = Answer::kNone;
+  int status_ = 0;              // of the answer, once it has begun
   Wait wait_ = Wait::kNothing;  // for bytes, in read_request() or linger()
   bool keep_ = true;            // the connection lives on behind this answer
   bool head_only_ = false;      // an answer without body on the wire

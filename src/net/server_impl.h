@@ -1,11 +1,13 @@
 #pragma once
 
 #include <coroutine>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "net/http_server.h"
 #include "net/server_connection.h"
+#include "net/server_metrics.h"
 
 namespace verbatim::net {
 
@@ -15,7 +17,9 @@ namespace verbatim::net {
 class HttpServer::Impl {
  public:
   Impl(base::Runtime& rt, Handler h, ServerOptions o)
-      : runtime(rt), handler(std::move(h)), options(std::move(o)) {}
+      : runtime(rt), handler(std::move(h)), options(std::move(o)) {
+    if (options.metrics != nullptr) metrics.emplace(*options.metrics);
+  }
   ~Impl();
 
   base::Result<std::uint16_t> start(const std::string& host, std::uint16_t port,
@@ -29,6 +33,7 @@ class HttpServer::Impl {
   base::Runtime& runtime;
   Handler handler;
   ServerOptions options;
+  std::optional<ServerMetrics> metrics;
   bool draining = false;
   std::size_t serving = 0;
   std::size_t refusing = 0;

@@ -47,6 +47,7 @@ std::string error_body(const HttpFailure& failure) {
 
 void ServerConnection::begin_head(int status, std::string_view content_type,
                                   const Headers* headers) {
+  status_ = status;
   head_.clear();
   head_ += "HTTP/1.1 ";
   append_number(head_, static_cast<std::uint64_t>(status));
@@ -260,6 +261,9 @@ void Responder::fail() {
 }
 bool Responder::begun() const {
   return connection_.begun();
+}
+int Responder::status() const {
+  return connection_.status();
 }
 
 }  // namespace verbatim::net

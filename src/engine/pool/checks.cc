@@ -202,6 +202,7 @@ void Pool::arm(Replica& replica) {
 
 // The next check is due by the state a replica is in.
 void Pool::note_change(Replica& replica, Health::State before) {
+  replica.show();
   const auto state = replica.health.state();
   if (state == before) return;
   if (options_.tell && !replica.health.serving()) {

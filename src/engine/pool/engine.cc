@@ -38,16 +38,25 @@ Task<Started> start(Engine& engine, MessageRequest request) {
 // A running request counts as load of its replica while this lives.
 class Pool::Place {
  public:
-  explicit Place(Replica& replica) : replica_(&replica) { ++replica.running; }
-  Place(Place&& other) noexcept : replica_(std::exchange(other.replica_, nullptr)) {}
+  explicit Place(Replica& replica) : replica_(&replica) {
+    ++replica.running;
+    if (replica.metrics) counted_.emplace(replica.metrics->engine);
+  }
+  Place(Place&& other) noexcept
+      : replica_(std::exchange(other.replica_, nullptr)), counted_(std::move(other.counted_)) {}
   Place& operator=(Place&&) = delete;
   ~Place() {
     if (replica_ != nullptr) --replica_->running;
   }
   [[nodiscard]] Replica& replica() const { return *replica_; }
+  // Null: well.
+  void ended(const base::Error* failure) {
+    if (counted_) counted_->ended(failure);
+  }
 
  private:
   Replica* replica_;
+  std::optional<EngineMetrics::Request> counted_;
 };
 
 // A replica's stream that says how it ended.
@@ -60,6 +69,7 @@ class Pool::Stream final : public TokenStream {
     auto chunk = co_await inner_->next();
     if (chunk.ok() && chunk->has_value()) co_return std::move(chunk);
     if (std::exchange(over_, true)) co_return std::move(chunk);
+    place_.ended(chunk.ok() ? nullptr : &chunk.error());
     if (chunk.ok()) {
       pool_.note_success(place_.replica());
     } else {
@@ -72,6 +82,7 @@ class Pool::Stream final : public TokenStream {
   Status cut() override {
     auto status = inner_->cut();
     if (!std::exchange(over_, true)) {
+      place_.ended(status.ok() ? nullptr : &status.error());
       if (status.ok())
         pool_.note_success(place_.replica());
       else
@@ -87,7 +98,7 @@ class Pool::Stream final : public TokenStream {
   }
 
   Pool& pool_;
-  const Place place_;  // outlives the stream that it counts
+  Place place_;  // outlives the stream that it counts
   const std::unique_ptr<TokenStream> inner_;
   const MonoTime deadline_;
   bool over_ = false;
@@ -101,8 +112,8 @@ Pool::Pool(base::Runtime& runtime, std::vector<Member> members, Options options)
       background_(runtime.executor) {
   if (members.empty()) std::abort();
   for (auto& member : members) {
-    replicas_.push_back(std::make_unique<Replica>(replicas_.size(), std::move(member),
-                                                  options_.health, runtime.random));
+    replicas_.push_back(
+        std::make_unique<Replica>(replicas_.size(), std::move(member), options_, runtime.random));
   }
 }
 
@@ -174,6 +185,7 @@ Task<Started> Pool::send(Request request) {
           std::make_unique<Stream>(*this, std::move(place), std::move(*stream), request.deadline));
     }
     base::Error failure = std::move(stream).error();
+    place.ended(&failure);
     note_failure(*replica, failure, sign_before_first_event(failure));
     if (failure.kind == ErrorKind::kUnavailable && !failure.upstream) continue;
     if (refusal) co_return sign_of(failure) == Sign::kBusy ? *refusal : failure;

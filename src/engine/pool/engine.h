@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/metrics.h"
 #include "base/runtime.h"
 #include "base/serial.h"
 #include "base/timer.h"
@@ -27,6 +28,7 @@ struct Options {
   std::size_t max_conversations = 65536;  // whose replica is remembered (about 13 MB)
   // Told when a replica is left out and why, and when it is back: for operators.
   std::function<void(const std::string&)> tell;
+  base::Metrics* metrics = nullptr;  // null: nobody counts
 };
 
 struct Member {

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/pool/replica_metrics.h"
 #include "engine/pool/testing/pool_scene.h"
 
 namespace verbatim::engine::pool {
@@ -60,6 +61,35 @@ TEST_P(PoolSending, when_nobody_is_there_the_error_names_each_and_why) {
     EXPECT_EQ(outcome.error->message,
               "no replica can take the request: http://r0: Connection refused; http://r1: "
               "Connection refused");
+  }));
+}
+
+TEST_P(PoolSending, what_becomes_of_requests_is_counted_by_replica) {
+  base::Metrics metrics;
+  Options options;
+  options.metrics = &metrics;
+  PoolScene scene(GetParam(), 2, 1, options);
+  const auto requests = [&](std::size_t replica, std::string_view outcome) {
+    return metrics.value(kEngineRequestsMetric,
+                         {{"engine", PoolScene::url(replica)}, {"outcome", outcome}});
+  };
+  const auto threads = [&](std::size_t replica, std::string_view state) {
+    return metrics.value(kReplicaThreadsMetric,
+                         {{"engine", PoolScene::url(replica)}, {"state", state}});
+  };
+  ASSERT_TRUE(scene.run([&]() -> Task<void> {
+    EXPECT_EQ(threads(0, "serving"), 1);
+    (void)co_await scene.turn("a");
+    EXPECT_EQ(requests(0, "answered"), 1);
+    scene.engines[0]->down = true;
+    (void)co_await scene.turn("a");
+    EXPECT_EQ(requests(0, "unreachable"), 1);
+    EXPECT_EQ(requests(1, "answered"), 1);
+    EXPECT_EQ(threads(0, "serving"), 0);
+    EXPECT_EQ(threads(0, "cooling"), 1);
+    EXPECT_EQ(metrics.value(kEngineUpMetric, {{"engine", PoolScene::url(0)}}), 0);
+    EXPECT_EQ(metrics.value(kEngineUpMetric, {{"engine", PoolScene::url(1)}}), 1);
+    EXPECT_EQ(metrics.value(kEngineRunningMetric, {{"engine", PoolScene::url(1)}}), 0);
   }));
 }
 

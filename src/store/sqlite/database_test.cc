@@ -45,6 +45,30 @@ TEST(SqliteDatabase, the_key_is_as_old_as_the_store) {
   EXPECT_NE(SqliteStage(2).database().key(), key);
 }
 
+TEST(SqliteDatabase, what_is_written_and_what_fails_is_counted) {
+  SqliteStage stage(1);
+  base::Metrics metrics;
+  stage.database().writer().count_in(metrics, stage.executor.clock());
+  const auto batches = [&](std::string_view outcome) {
+    return metrics.value(kStoreBatchesMetric, {{"outcome", outcome}});
+  };
+  add_session(stage);
+  base::SeededRandom random(1);
+  ASSERT_TRUE(commit(stage, full_turn(random, "s", nullptr)).ok());
+  EXPECT_EQ(batches("kept"), 2);
+  EXPECT_EQ(metrics.value(kStoreFailingMetric), 0);
+  EXPECT_NE(metrics.text().find("verbatim_store_batch_changes_sum 2\n"), std::string::npos);
+  EXPECT_NE(metrics.text().find("verbatim_store_batch_seconds_count 2\n"), std::string::npos);
+  for (std::uint64_t i = 1; i <= 30; ++i)
+    stage.vfs.set_fault(stage.vfs.points() + i, testing::FaultVfs::At::kFull);
+  EXPECT_FALSE(commit(stage, full_turn(random, "s", nullptr)).ok());
+  EXPECT_EQ(batches("failed"), 1);
+  EXPECT_EQ(metrics.value(kStoreFailingMetric), 1);
+  stage.vfs.clear_faults();
+  EXPECT_TRUE(commit(stage, full_turn(random, "s", nullptr)).ok());
+  EXPECT_EQ(metrics.value(kStoreFailingMetric), 0);
+}
+
 TEST(SqliteDatabase, a_store_in_use_is_refused) {
   SqliteStage stage(1);
   base::SeededRandom random(1);

@@ -43,6 +43,7 @@ void Writer::add(Work& work) {
       }
       schedule = !std::exchange(scheduled_, true);
     }
+    if (metrics_) metrics_->queued(queue_.size(), queued_bytes_, full);
   }
   if (full) {
     work.settle(base::error(base::ErrorKind::kUnavailable,
@@ -80,12 +81,14 @@ void Writer::drain() {
   if (hold()) return;
   const auto batch = take();
   if (batch.empty()) return;
+  if (metrics_) metrics_->begins();
   auto status = broken_ ? probe() : Status();
   if (status.ok()) {
     status = write(batch);
     broken_ = !status.ok();
     if (broken_ && probe().ok()) broken_ = false;
   }
+  if (metrics_) metrics_->wrote(batch.size(), status.ok(), broken_, log_pages_);
   finish(batch, status);
   if (log_pages_ >= options_.checkpoint_pages) checkpoint();
   worker_.run([this] { drain(); });
@@ -104,6 +107,7 @@ std::vector<Work*> Writer::take() {
   }
   queued_bytes_ -= bytes;
   scheduled_ = !batch.empty();
+  if (metrics_) metrics_->queued(queue_.size(), queued_bytes_, false);
   return batch;
 }
 

@@ -4,12 +4,14 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
 
 #include "base/worker.h"
 #include "store/sqlite/tables.h"
+#include "store/sqlite/writer_metrics.h"
 
 namespace verbatim::store::sqlite {
 
@@ -75,6 +77,10 @@ class Writer {
   [[nodiscard]] bool under_way(std::span<const trajectory::Digest> digests) const;
   [[nodiscard]] bool under_way(std::span<const std::uint64_t> ids) const;
   [[nodiscard]] WriterStats stats() const;
+  // Counts from here on; before the first add(). Both outlive this.
+  void count_in(base::Metrics& metrics, const base::Clock& clock) {
+    metrics_.emplace(metrics, clock);
+  }
   // No checkpoint is begun from here on.
   void close();
 
@@ -107,6 +113,7 @@ class Writer {
   std::multiset<trajectory::Digest> digests_under_way_;
   std::multiset<std::uint64_t> ids_under_way_;
   WriterStats stats_;
+  std::optional<WriterMetrics> metrics_;
 };
 
 }  // namespace verbatim::store::sqlite
