@@ -4,15 +4,35 @@ namespace verbatim::api {
 
 using base::Task;
 
+namespace {
+
+constexpr base::Metric kEngineInfo{"verbatim_engine_info",
+                                   "1, with what the engine is and how it is driven",
+                                   base::Metric::Type::kGauge,
+                                   0,
+                                   {},
+                                   base::Metric::Merge::kMax};
+
+gateway::RunnerOptions counted(gateway::RunnerOptions options, gateway::TurnMetrics& turns) {
+  options.metrics = &turns;
+  return options;
+}
+
+}  // namespace
+
 Instance::Instance(base::Runtime& runtime, gateway::Model& model,
                    std::unique_ptr<engine::Engine> engine, store::Store& store,
                    gateway::Recorder* recorder, std::string_view digest_key,
                    InstanceOptions options)
-    : engine_(std::move(engine)),
+    : monitoring_(monitoring_or_own(options.monitoring, own_monitoring_, runtime.files)),
+      turn_metrics_(monitoring_.metrics()),
+      engine_(std::move(engine)),
       running_(options.running != nullptr ? *options.running : own_running_),
-      runner_(runtime, model, *engine_, store, recorder, digest_key, options.runner),
+      runner_(runtime, model, *engine_, store, recorder, digest_key,
+              counted(options.runner, turn_metrics_)),
       chat_(runtime, model, store, runner_, running_,
-            options.replays != nullptr ? *options.replays : own_replays_),
+            options.replays != nullptr ? *options.replays : own_replays_,
+            gateway::TurnReporting{&turn_metrics_, options.tell}),
       sessions_(runtime, model, store, recorder, running_, chat_),
       services_{runtime,
                 model,
@@ -21,6 +41,7 @@ Instance::Instance(base::Runtime& runtime, gateway::Model& model,
                 chat_,
                 sessions_,
                 options.keys != nullptr ? *options.keys : no_keys_,
+                monitoring_,
                 options.session_header},
       server_(
           runtime,
@@ -28,7 +49,7 @@ Instance::Instance(base::Runtime& runtime, gateway::Model& model,
                  base::CancelSignal& cancel) {
             return route(services_, request, responder, cancel);
           },
-          std::move(options.server)) {}
+          counted(std::move(options.server), monitoring_)) {}
 
 Task<void> Instance::drain(base::MonoTime deadline) {
   co_await server_.drain(deadline);
@@ -36,7 +57,22 @@ Task<void> Instance::drain(base::MonoTime deadline) {
 }
 
 Task<base::Result<engine::Probe>> Instance::learn(base::MonoTime deadline) {
-  return runner_.learn(deadline);
+  auto probe = co_await runner_.learn(deadline);
+  if (probe) show_engine(*probe);
+  co_return std::move(probe);
+}
+
+void Instance::adopt(const engine::Probe& probe) {
+  runner_.adopt(probe);
+  show_engine(probe);
+}
+
+void Instance::show_engine(const engine::Probe& probe) {
+  monitoring_.metrics()
+      .gauge(
+          kEngineInfo,
+          {{"kind", engine_->kind()}, {"mode", engine_->mode()}, {"version", probe.engine_version}})
+      .set(1);
 }
 
 }  // namespace verbatim::api

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "api/router.h"
@@ -18,6 +20,9 @@ struct InstanceOptions {
   // Of the owners; shared by all instances, outlives them. Null: nobody needs a key.
   const gateway::ApiKeys* keys = nullptr;
   std::string session_header;  // by which agents may name their session, beside the known ones
+  // Where all instances count. Null: an own one.
+  Monitoring* monitoring = nullptr;
+  std::function<void(const gateway::TurnReport&)> tell;  // of each request for turns, at its end
 };
 
 // The gateway on one executor: engine, turn runner, HTTP server. Several share model, store and
@@ -39,12 +44,17 @@ class Instance {
   // Asks the engine what only it knows: the context length. Fails when it does not answer.
   base::Task<base::Result<engine::Probe>> learn(base::MonoTime deadline);
   // In place of learn(), where another engine of the same server has said it already.
-  void adopt(const engine::Probe& probe) { runner_.adopt(probe); }
+  void adopt(const engine::Probe& probe);
 
   [[nodiscard]] std::size_t connections() const { return server_.connections(); }
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
 
  private:
+  void show_engine(const engine::Probe& probe);
+
+  std::optional<Monitoring> own_monitoring_;
+  Monitoring& monitoring_;
+  gateway::TurnMetrics turn_metrics_;
   std::unique_ptr<engine::Engine> engine_;
   gateway::RunningTurns own_running_;
   gateway::RunningTurns& running_;

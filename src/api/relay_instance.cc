@@ -21,6 +21,7 @@ constexpr base::Duration kReadyTimeout = std::chrono::seconds(25);
 struct RelayServices {
   engine::HttpPeer& peer;
   gateway::Relay& relay;
+  Monitoring& monitoring;
 };
 
 Task<void> health(RelayServices&, Call& call) {
@@ -44,9 +45,14 @@ Task<void> relayed(RelayServices& services, Call& call) {
   return services.relay.handle(call.request, call.responder, call.cancel);
 }
 
-constexpr std::array<Route<RelayServices>, 7> kRoutes{{{"GET", "/health", health},
+Task<void> metrics(RelayServices& services, Call& call) {
+  return services.monitoring.get(call.request, call.responder);
+}
+
+constexpr std::array<Route<RelayServices>, 8> kRoutes{{{"GET", "/health", health},
                                                        {"GET", "/healthz", health},
                                                        {"GET", "/ready", ready},
+                                                       {"GET", "/metrics", metrics},
                                                        {"GET", kModels, relayed},
                                                        {"POST", "/v1/chat/completions", relayed},
                                                        {"POST", "/v1/completions", relayed},
@@ -71,19 +77,20 @@ base::Error no_ids() {
 }  // namespace
 
 RelayInstance::RelayInstance(base::Runtime& runtime, engine::PeerOptions engine,
-                             net::ServerOptions server)
-    : peer_(runtime, std::move(engine)),
+                             net::ServerOptions server, Monitoring* monitoring)
+    : monitoring_(monitoring_or_own(monitoring, own_monitoring_, runtime.files)),
+      peer_(runtime, std::move(engine)),
       relay_(peer_),
       server_(
           runtime,
           [this](const net::Request& request, net::Responder& responder,
                  base::CancelSignal& cancel) { return route(request, responder, cancel); },
-          std::move(server)) {}
+          counted(std::move(server), monitoring_)) {}
 
 Task<void> RelayInstance::route(const net::Request& request, net::Responder& responder,
                                 base::CancelSignal& cancel) {
   if (needs_ids(request.path)) co_return co_await gateway::send_error(responder, no_ids());
-  RelayServices services{peer_, relay_};
+  RelayServices services{peer_, relay_, monitoring_};
   const gateway::Caller anybody;
   co_await dispatch<RelayServices>(kRoutes, services, request, responder, cancel,
                                    "a client's base URL ends in /v1", anybody);

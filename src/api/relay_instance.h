@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "api/monitoring.h"
 #include "engine/http_peer.h"
 #include "gateway/relay.h"
 #include "net/http_server.h"
@@ -15,7 +17,9 @@ namespace verbatim::api {
 // start: before it runs).
 class RelayInstance {
  public:
-  RelayInstance(base::Runtime& runtime, engine::PeerOptions engine, net::ServerOptions server = {});
+  // `monitoring` is shared by all instances; null: an own one.
+  RelayInstance(base::Runtime& runtime, engine::PeerOptions engine, net::ServerOptions server = {},
+                Monitoring* monitoring = nullptr);
 
   base::Result<std::uint16_t> start(const std::string& host, std::uint16_t port,
                                     base::Network::PortUse use) {
@@ -31,6 +35,8 @@ class RelayInstance {
   base::Task<void> route(const net::Request& request, net::Responder& responder,
                          base::CancelSignal& cancel);
 
+  std::optional<Monitoring> own_monitoring_;
+  Monitoring& monitoring_;
   engine::HttpPeer peer_;
   gateway::Relay relay_;
   net::HttpServer server_;

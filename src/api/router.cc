@@ -61,6 +61,7 @@ Task<void> models(Services& services, Call& call) {
 Task<void> chat(Services& services, Call& call) {
   gateway::Door door;
   door.owner = call.caller.owner;
+  door.kind = gateway::DoorKind::kSecret;
   door.session_id = call.caller.session_id;
   if (door.session_id.empty()) {
     auto named =
@@ -75,6 +76,7 @@ Task<void> chat(Services& services, Call& call) {
 Task<void> session_chat(Services& services, Call& call) {
   gateway::Door door;
   door.owner = call.caller.owner;
+  door.kind = gateway::DoorKind::kPath;
   door.session_id = call.session_id;
   if (!call.caller.session_id.empty() && call.caller.session_id != call.session_id) {
     // Its secret is no key to another one.
@@ -110,9 +112,16 @@ Task<void> delete_session(Services& services, Call& call) {
   return services.sessions.remove(call.responder, call.caller, call.session_id);
 }
 
+Task<void> metrics(Services& services, Call& call) {
+  return services.monitoring.get(call.request, call.responder);
+}
+
 // For whom needs no key: probes.
 constexpr std::array<Route<Services>, 3> kOpenRoutes{
     {{"GET", "/health", health}, {"GET", "/healthz", health}, {"GET", "/ready", ready}}};
+
+// For whom has an operator's key, whatever has become of the store.
+constexpr std::array<Route<Services>, 1> kOperatorRoutes{{{"GET", "/metrics", metrics}}};
 
 constexpr std::array<Route<Services>, 9> kRoutes{
     {{"GET", "/v1/models", models},
@@ -127,8 +136,8 @@ constexpr std::array<Route<Services>, 9> kRoutes{
 
 constexpr std::string_view kRemedy = "a client's base URL ends in /v1 or /sessions/{id}/v1";
 
-bool is_open(std::string_view path) {
-  return std::any_of(kOpenRoutes.begin(), kOpenRoutes.end(),
+bool is_one_of(std::span<const Route<Services>> routes, std::string_view path) {
+  return std::any_of(routes.begin(), routes.end(),
                      [&](const auto& route) { return route.path == path; });
 }
 
@@ -136,9 +145,16 @@ bool is_open(std::string_view path) {
 
 Task<void> route(Services& services, const Request& request, Responder& responder,
                  base::CancelSignal& cancel) {
-  if (is_open(request.path)) {
-    const gateway::Caller anybody;
+  const gateway::Caller anybody;
+  if (is_one_of(kOpenRoutes, request.path)) {
     co_await dispatch<Services>(kOpenRoutes, services, request, responder, cancel, kRemedy,
+                                anybody);
+    co_return;
+  }
+  if (is_one_of(kOperatorRoutes, request.path)) {
+    const auto known = gateway::check_key(services.keys, request.headers);
+    if (!known.ok()) co_return co_await send_error(responder, known.error());
+    co_await dispatch<Services>(kOperatorRoutes, services, request, responder, cancel, kRemedy,
                                 anybody);
     co_return;
   }

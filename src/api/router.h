@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "api/monitoring.h"
 #include "gateway/access.h"
 #include "gateway/chat_endpoint.h"
 #include "gateway/sessions_endpoint.h"
@@ -17,6 +18,7 @@ struct Services {
   gateway::ChatEndpoint& chat;
   gateway::SessionsEndpoint& sessions;
   const gateway::ApiKeys& keys;
+  Monitoring& monitoring;
   std::string session_header;  // by which agents may name their session, beside the known ones
 };
 

@@ -47,6 +47,7 @@ struct ServeOptions {
   std::uint16_t port = 8080;
   unsigned threads = 0;
   std::uint64_t max_model_len = 0;
+  std::string version;  // of this program
 };
 
 // One thread's part of the gateway.
@@ -58,6 +59,7 @@ struct Part {
   std::unique_ptr<base::Random> random = base::system_random();
   std::unique_ptr<base::Network> network;
   base::Runtime runtime;
+  std::optional<engine::EngineMetrics> engine_metrics;  // of the one engine there is
   std::unique_ptr<api::Instance> instance;
   base::CancelSignal stop_learning;
   engine::Background learning;
@@ -144,12 +146,16 @@ class Serving {
         store_(std::move(store)) {}
 
   base::Status start() {
+    monitoring_.set_version(options_.version);
+    if (auto* database = store_->database())
+      database->writer().count_in(monitoring_.metrics(), loops_[0].clock());
     for (std::size_t i = 0; i < loops_.size(); ++i)
       parts_.push_back(std::make_unique<Part>(loops_[i], *files_, *worker_));
     if (!options_.record_dir.empty()) {
       auto records = Records::open(*files_, options_.record_dir, model_->checkpoint, *store_);
       if (!records) return std::move(records).error().within("--record-dir");
       records_ = std::move(*records);
+      records_->recorder().count_in(monitoring_.metrics());
     }
     if (auto status = check_port(); !status.ok()) return status;
     std::uint16_t port = options_.port;
@@ -159,9 +165,15 @@ class Serving {
     instance.keys = &keys_;
     instance.session_header = options_.session_header;
     instance.runner.in_use = &in_use_;
+    instance.monitoring = &monitoring_;
     for (const auto& part : parts_) {
       auto engine = make_engines(part->runtime);
       if (!engine.ok()) return std::move(engine).error();
+      instance.runner.engine = nullptr;
+      if (chosen_.size() == 1) {
+        instance.runner.engine = &part->engine_metrics.emplace(
+            monitoring_.metrics(), net::url_text(chosen_.front().choice.url));
+      }
       part->instance = std::make_unique<api::Instance>(
           part->runtime, *model_, std::move(*engine), store_->on(part->runtime.executor),
           records_ ? &records_->recorder() : nullptr, store_->key(), instance);
@@ -234,6 +246,7 @@ class Serving {
     }
     engine::pool::Options pool;
     pool.tell = [this](const std::string& line) { notices_.tell(line); };
+    pool.metrics = &monitoring_.metrics();
     return std::unique_ptr<engine::Engine>(
         std::make_unique<engine::pool::Pool>(runtime, std::move(replicas), std::move(pool)));
   }
@@ -261,6 +274,7 @@ class Serving {
   const std::string engine_name_;
   Notices notices_;
   std::unique_ptr<base::Files> files_ = base::system_files();
+  api::Monitoring monitoring_{*files_};
   gateway::RunningTurns running_;
   gateway::Replays replays_;
   gateway::SessionsInUse in_use_;
@@ -413,7 +427,8 @@ Exit run(const ServeOptions& options) {
   if (by_messages(asked->front()) && (known || !exact))
     return run_by_messages(options, *asked, std::move(*keys), std::move(*profiles));
   if (relays(asked->front()) || !exact) {
-    return serve_relay(*asked, {options.host, options.port, options.threads}, turn_option(options));
+    return serve_relay(*asked, {options.host, options.port, options.threads, options.version},
+                       turn_option(options));
   }
   auto model = load_model(*files, options.model);
   if (!model) return fail(model.error(), Exit::kUsage);
@@ -440,6 +455,8 @@ Run add_serve(CLI::App& program) {
       "the gateway: agents speak chat to it, it drives the engine by token ids, or by "
       "messages");
   auto options = std::make_shared<ServeOptions>();
+  const std::string version = program.version();  // "verbatim 1.2.3"
+  options->version = version.substr(version.rfind(' ') + 1);
   options->engine.add(*command);
   options->model.add_tokenizer(*command);
   command->get_option("--tokenizer")

@@ -19,10 +19,11 @@ constexpr int kDrainSeconds = 30;
 
 // One thread's part of the gateway.
 struct Part {
-  Part(net::AsioLoop& loop, base::Files& files, base::Worker& worker, engine::PeerOptions engine)
+  Part(net::AsioLoop& loop, base::Files& files, base::Worker& worker, engine::PeerOptions engine,
+       api::Monitoring& monitoring)
       : network(net::asio_network(loop)),
         runtime{loop, *network, *random, files, worker},
-        instance(runtime, std::move(engine)) {}
+        instance(runtime, std::move(engine), {}, &monitoring) {}
   std::unique_ptr<base::Random> random = base::system_random();
   std::unique_ptr<base::Network> network;
   base::Runtime runtime;
@@ -39,11 +40,13 @@ class Relaying {
   Relaying(const RelayOptions& options, const engine::Choice& choice)
       : options_(options),
         engine_(engine::peer_of(choice)),
-        loops_(options.threads == 0 ? net::usable_cores() : options.threads) {}
+        loops_(options.threads == 0 ? net::usable_cores() : options.threads) {
+    monitoring_.set_version(options.version);
+  }
 
   base::Status start() {
     for (std::size_t i = 0; i < loops_.size(); ++i)
-      parts_.push_back(std::make_unique<Part>(loops_[i], *files_, *worker_, engine_));
+      parts_.push_back(std::make_unique<Part>(loops_[i], *files_, *worker_, engine_, monitoring_));
     const bool alone = parts_.size() == 1;
     std::uint16_t port = options_.port;
     if (!alone && port != 0) {
@@ -79,6 +82,7 @@ class Relaying {
   const RelayOptions& options_;
   const engine::PeerOptions engine_;
   std::unique_ptr<base::Files> files_ = base::system_files();
+  api::Monitoring monitoring_{*files_};
   std::unique_ptr<base::Worker> worker_ = base::thread_worker("files");
   bool stopping_ = false;
   net::LoopThreads loops_;

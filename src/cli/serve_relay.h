@@ -13,6 +13,7 @@ struct RelayOptions {
   std::string host;
   std::uint16_t port = 0;
   unsigned threads = 0;  // 0: one per core
+  std::string version;   // of this program
 };
 
 // The choice says a relay.

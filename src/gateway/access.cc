@@ -55,6 +55,12 @@ base::Error refused(std::string message) {
   return failure;
 }
 
+base::Error no_owner(std::string_view key) {
+  return refused(key.empty()
+                     ? "a key is needed: send Authorization: Bearer KEY, or x-api-key"
+                     : "unknown key: expected one of the operator's keys, or a session's secret");
+}
+
 }  // namespace
 
 Result<ApiKeys> ApiKeys::read(std::string_view text) {
@@ -116,13 +122,16 @@ Task<Result<Caller>> identify(const ApiKeys& keys, store::Store& store,
     co_return caller;
   }
   if (keys.empty()) co_return caller;
-  if (key.empty())
-    co_return refused("a key is needed: send Authorization: Bearer KEY, or x-api-key");
   const std::string* owner = keys.owner_of(key);
-  if (owner == nullptr)
-    co_return refused("unknown key: expected one of the operator's keys, or a session's secret");
+  if (owner == nullptr) co_return no_owner(key);
   caller.owner = *owner;
   co_return caller;
+}
+
+base::Status check_key(const ApiKeys& keys, const net::Headers& headers) {
+  const std::string_view key = shown_key(headers);
+  if (keys.empty() || keys.owner_of(key) != nullptr) return {};
+  return no_owner(key);
 }
 
 }  // namespace verbatim::gateway

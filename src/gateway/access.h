@@ -48,4 +48,8 @@ std::string secret_hash(std::string_view secret);
 base::Task<base::Result<Caller>> identify(const ApiKeys& keys, store::Store& store,
                                           const net::Headers& headers);
 
+// The same without a look into the store, for what is the operator's: a session's secret is no key
+// there.
+base::Status check_key(const ApiKeys& keys, const net::Headers& headers);
+
 }  // namespace verbatim::gateway

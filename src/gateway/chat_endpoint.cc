@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <optional>
 
 #include "base/gather.h"
@@ -95,40 +94,6 @@ void fill_in(std::string_view body, protocol::ChatRequest& request, const std::s
   for (auto& message : turn.messages) protocol::drop_reserved(message);
 }
 
-// Writes what turns bring into the log of a request.
-class LogWriter final : public TurnObserver {
- public:
-  LogWriter(TurnLog& log, std::uint32_t choice) : log_(log), choice_(choice) {}
-  Task<base::Status> on_chunk(std::span<const message::Event> events,
-                              const engine::TokenChunk& chunk) override {
-    TurnLog::Item item;
-    item.choice = choice_;
-    item.events.assign(events.begin(), events.end());
-    item.chunk = chunk;
-    log_.append(std::move(item));
-    co_return base::Status();
-  }
-
- private:
-  TurnLog& log_;
-  std::uint32_t choice_;
-};
-
-class LogWriters final : public TurnObserver {
- public:
-  LogWriters(TurnLog& log, unsigned choices) {
-    for (std::uint32_t i = 0; i < choices; ++i) writers_.emplace_back(log, i);
-  }
-  TurnObserver& of_choice(std::uint32_t choice) override { return writers_[choice]; }
-  Task<base::Status> on_chunk(std::span<const message::Event> events,
-                              const engine::TokenChunk& chunk) override {
-    return writers_.front().on_chunk(events, chunk);
-  }
-
- private:
-  std::deque<LogWriter> writers_;
-};
-
 }  // namespace
 
 Task<void> send_error(net::Responder& responder, const base::Error& error) {
@@ -145,28 +110,83 @@ Task<void> send_error(net::Responder& responder, const base::Error& error) {
   (void)co_await responder.send(status, headers, body);
 }
 
+// Tells of a request when it is over, however that came about.
+class ChatEndpoint::Watched {
+ public:
+  Watched(ChatEndpoint& endpoint, Asked& asked, const net::Responder& responder)
+      : endpoint_(endpoint), asked_(asked), responder_(responder) {
+    if (auto* metrics = endpoint_.reporting_.metrics) metrics->began();
+  }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+  ~Watched() {
+    auto& report = asked_.report;
+    report.request_id = std::move(asked_.turn.request_id);
+    report.mode = asked_.turn.rules.mode;
+    report.stream = asked_.request.stream;
+    report.status = responder_.status();
+    report.watch = asked_.turn.watch;
+    if (auto* metrics = endpoint_.reporting_.metrics) metrics->ended(report);
+    if (endpoint_.reporting_.tell) endpoint_.reporting_.tell(report);
+  }
+
+ private:
+  ChatEndpoint& endpoint_;
+  Asked& asked_;
+  const net::Responder& responder_;
+};
+
 Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& responder,
                                 base::CancelSignal& gone, Door door) {
   base::CancelSignal cancel;  // outlives what is registered with it
   Asked asked;
+  asked.turn.watch = StopWatch(runtime_.clock());
+  asked.report.door = door.kind;
+  asked.report.owner = door.owner;
+  asked.report.session_id = door.session_id;
+  const Watched watched(*this, asked, responder);
+  co_await handle(http, responder, gone, std::move(door), asked, cancel);
+}
+
+Task<void> ChatEndpoint::refuse(Asked& asked, net::Responder& responder, const base::Error& error) {
+  note_failure(asked, error);
+  return send_error(responder, error);
+}
+
+void ChatEndpoint::note_failure(Asked& asked, const base::Error& error) {
+  asked.report.outcome = asked.deleted ? TurnOutcome::kDeleted : outcome_of(error);
+  asked.report.failure = error;
+}
+
+void ChatEndpoint::note_answer(Asked& asked, const Turns& turns, const base::Status& written) {
+  if (!asked.repeats) asked.turn.watch.lap(Stage::kWrite);
+  asked.report.turns = turns;
+  if (!turns.empty()) asked.report.session_id = turns.front()->session_id;
+  asked.report.outcome = asked.repeats ? TurnOutcome::kRepeated : TurnOutcome::kAnswered;
+  if (!written.ok()) asked.report.outcome = TurnOutcome::kUndelivered;
+}
+
+Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& responder,
+                                base::CancelSignal& gone, Door door, Asked& asked,
+                                base::CancelSignal& cancel) {
   auto request = protocol::read_chat_request(http.body, reading());
-  if (!request) co_return co_await send_error(responder, request.error());
+  asked.turn.watch.lap(Stage::kRead);
+  const auto headers = read_headers(http, asked.turn);
+  if (!request) co_return co_await refuse(asked, responder, request.error());
   asked.request = std::move(*request);
-  auto turn = turn_of(http);
-  if (!turn) co_return co_await send_error(responder, turn.error());
-  asked.turn = std::move(*turn);
+  if (!headers.ok()) co_return co_await refuse(asked, responder, headers.error());
   asked.turn.owner = door.owner;
   asked.turn.session_id = door.session_id;
   asked.turn.session_use = door.use;
   asked.turn.session_spec = door.spec;
   auto key = retry_key(http, door);
-  if (!key) co_return co_await send_error(responder, key.error());
+  if (!key) co_return co_await refuse(asked, responder, key.error());
   // From before the session is looked up: a deletion either is seen by the look-up, or sees the
   // turn.
   if (!door.session_id.empty())
     asked.running.emplace(running_, runtime_.executor, door.session_id, cancel);
   const auto session = co_await find_session(door);
-  if (!session) co_return co_await send_error(responder, session.error());
+  if (!session) co_return co_await refuse(asked, responder, session.error());
 
   protocol::ChatHead head;
   head.id = "chatcmpl-" + base::new_base62_id(runtime_.random, 24);
@@ -178,16 +198,17 @@ Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& respon
     grace.emplace(runtime_.executor, retry_grace_, cancel);
     const auto own = std::make_shared<TurnLog>(head, grace->on_abandoned());
     auto claimed = replays_.claim(**key, own, runtime_.clock().now());
-    if (!claimed) co_return co_await send_error(responder, claimed.error());
+    if (!claimed) co_return co_await refuse(asked, responder, claimed.error());
     log = std::move(*claimed);
-    if (log != own) co_return co_await repeat(asked, **key, log, responder, gone);
+    asked.repeats = log != own;
+    if (asked.repeats) co_return co_await repeat(asked, **key, log, responder, gone);
     grace->give_up = [this, log, &key] { return replays_.give_up(**key, log); };
   }
   const bool exists = session->has_value();
   const auto entered = exists ? enter(**session, http, asked) : apply({}, http, asked);
   if (!entered.ok()) {
     if (log) finish(**key, log, entered.error());
-    co_return co_await send_error(responder, entered.error());
+    co_return co_await refuse(asked, responder, entered.error());
   }
   // A line is free at once for what its agent asks next: a turn that nobody reads would hold it.
   if (log && asked.turn.rules.mode != SessionMode::kTree && !(*key)->by_key) grace->time = {};
@@ -227,15 +248,14 @@ protocol::ChatReadOptions ChatEndpoint::reading() const {
 }
 
 // What headers say of a turn.
-base::Result<TurnRequest> ChatEndpoint::turn_of(const net::Request& http) {
-  TurnRequest turn;
+base::Status ChatEndpoint::read_headers(const net::Request& http, TurnRequest& turn) {
   if (auto status = read_id_header(http.headers, "x-request-id", turn.request_id); !status.ok())
-    return status.error();
+    return status;
   if (auto status = read_id_header(http.headers, "x-thread-id", turn.thread_id); !status.ok())
-    return status.error();
+    return status;
   if (turn.request_id.empty()) turn.request_id = "req_" + base::new_base62_id(runtime_.random, 24);
   turn.headers = headers_for_engine(http.headers, turn.request_id);
-  return turn;
+  return {};
 }
 
 Task<base::Result<std::optional<store::SessionInfo>>> ChatEndpoint::find_session(const Door& door) {
@@ -290,15 +310,16 @@ Task<base::Result<Turns>> ChatEndpoint::run(Asked& asked, TurnObserver& observer
   auto turns = co_await runner_.run(asked.turn, observer, cancel);
   // Before the client hears of the end: its next request may come at once.
   if (asked.running) asked.running->release();
-  if (!turns && turns.error().kind == base::ErrorKind::kCancelled &&
-      cancel.reason() == RunningTurns::kDeleted)
+  asked.deleted = !turns && turns.error().kind == base::ErrorKind::kCancelled &&
+                  cancel.reason() == RunningTurns::kDeleted;
+  if (asked.deleted)
     co_return no_session(asked.turn.session_id, "session deleted while the turn was running");
   co_return std::move(turns);
 }
 
 Task<void> ChatEndpoint::run_for_all(Asked& asked, const RetryKey& key,
                                      std::shared_ptr<TurnLog> log, base::CancelSignal& cancel) {
-  LogWriters writers(*log, asked.turn.choices);
+  TurnLogWriters writers(*log, asked.turn.choices);
   auto turns = co_await run(asked, writers, cancel);
   finish(key, log, std::move(turns));
 }
@@ -324,7 +345,7 @@ Task<void> ChatEndpoint::repeat(Asked& asked, const RetryKey& key, std::shared_p
       {
         const TurnLog::Reader reader(log, runtime_.executor);
       }
-      co_return co_await send_error(responder, refused);
+      co_return co_await refuse(asked, responder, refused);
     }
   }
   co_await follow(asked, key, std::move(log), responder, gone);
@@ -360,12 +381,14 @@ Task<ChatEndpoint::Written> ChatEndpoint::stream(Asked& asked, const protocol::C
   const bool begun = answer.over();
   if (turns) {
     const auto status = co_await answer.finish(*turns);
+    note_answer(asked, *turns, status);
     co_return status.ok() ? Written::kWhole : Written::kNot;
   }
   if (begun) {
+    note_failure(asked, turns.error());
     (void)co_await answer.fail(turns.error());
   } else {
-    co_await send_error(responder, turns.error());
+    co_await refuse(asked, responder, turns.error());
   }
   co_return Written::kNot;
 }
@@ -379,9 +402,10 @@ Task<ChatEndpoint::Written> ChatEndpoint::whole(Asked& asked, const protocol::Ch
   if (turns) {
     const std::string body = answers.body(head, *turns);
     const auto sent = co_await responder.send(200, headers, body);
+    note_answer(asked, *turns, sent);
     co_return sent.ok() ? Written::kWhole : Written::kNot;
   }
-  co_await send_error(responder, turns.error());
+  co_await refuse(asked, responder, turns.error());
   co_return Written::kNot;
 }
 

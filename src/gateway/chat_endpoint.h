@@ -10,6 +10,7 @@
 #include "gateway/replays.h"
 #include "gateway/running_turns.h"
 #include "gateway/session_options.h"
+#include "gateway/turn_metrics.h"
 #include "gateway/turn_runner.h"
 #include "net/http_server.h"
 #include "protocol/chat_answer.h"
@@ -20,18 +21,26 @@ namespace verbatim::gateway {
 // So long a turn goes on whose client hung up and may ask again.
 inline constexpr base::Duration kRetryGrace = std::chrono::seconds(2);
 
+// Who hears of requests for turns.
+struct TurnReporting {
+  TurnMetrics* metrics = nullptr;                    // null: nobody counts
+  std::function<void(const TurnReport&)> tell = {};  // behind the end of each; may be empty
+};
+
 // POST /v1/chat/completions, in a session or without one: reads the request, runs the turn, writes
 // the answer, streaming or whole.
 class ChatEndpoint {
  public:
   ChatEndpoint(base::Runtime& runtime, const Model& model, store::Store& store, TurnRunner& runner,
-               RunningTurns& running, Replays& replays, base::Duration retry_grace = kRetryGrace)
+               RunningTurns& running, Replays& replays, TurnReporting reporting = {},
+               base::Duration retry_grace = kRetryGrace)
       : runtime_(runtime),
         model_(model),
         store_(store),
         runner_(runner),
         running_(running),
         replays_(replays),
+        reporting_(std::move(reporting)),
         retry_grace_(retry_grace) {}
 
   // `door` says which session is meant; one that must exist is looked up. `gone` fires when the
@@ -51,8 +60,20 @@ class ChatEndpoint {
     std::string patched;  // the body with the session's values in it; empty: as it came
     TurnRequest turn;
     std::optional<RunningTurns::Entry> running;  // in a session
+    TurnReport report;
+    bool repeats = false;  // it reads the answer to another request
+    bool deleted = false;  // its session was, meanwhile
   };
-  base::Result<TurnRequest> turn_of(const net::Request& http);
+  class Watched;
+  base::Task<void> handle(const net::Request& http, net::Responder& responder,
+                          base::CancelSignal& gone, Door door, Asked& asked,
+                          base::CancelSignal& cancel);
+  base::Status read_headers(const net::Request& http, TurnRequest& turn);
+  // Answers with an error that ends the request.
+  static base::Task<void> refuse(Asked& asked, net::Responder& responder, const base::Error& error);
+  // For the report.
+  static void note_failure(Asked& asked, const base::Error& error);
+  static void note_answer(Asked& asked, const Turns& turns, const base::Status& written);
   // What comes back are the turns of a request, shown to the observer while they are sampled.
   using Source = std::function<base::Task<base::Result<Turns>>(TurnObserver&)>;
 
@@ -87,6 +108,7 @@ class ChatEndpoint {
   TurnRunner& runner_;
   RunningTurns& running_;
   Replays& replays_;
+  const TurnReporting reporting_;
   const base::Duration retry_grace_;
 };
 

@@ -36,6 +36,7 @@ Door door_named(std::string_view header, std::string_view name, const Caller& ca
   json::Writer key;
   key.begin_array().string(caller.owner).string(header).string(name).end_array();
   Door door;
+  door.kind = DoorKind::kHeader;
   door.session_id = base::sha256_hex(key.text()).substr(0, kIdDigits);
   door.use = store::SessionUse::kImplicit;
   door.owner = caller.owner;

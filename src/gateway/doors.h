@@ -1,7 +1,10 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "gateway/access.h"
@@ -10,8 +13,20 @@
 
 namespace verbatim::gateway {
 
+// By what a request names its session.
+enum class DoorKind : std::size_t {
+  kNone,    // stateless chat
+  kPath,    // /sessions/{id}/v1
+  kSecret,  // the session's own key
+  kHeader,  // a header field of the agent
+};
+inline constexpr std::size_t kDoorKinds = 4;
+inline constexpr std::array<std::string_view, kDoorKinds> kDoorKindNames = {"none", "path",
+                                                                            "secret", "header"};
+
 // By which a chat request comes in: which session it means.
 struct Door {
+  DoorKind kind = DoorKind::kNone;
   std::string session_id;  // empty: stateless chat
   store::SessionUse use = store::SessionUse::kExisting;
   std::shared_ptr<const store::SessionSpec> spec;  // kImplicit: what the first commit makes

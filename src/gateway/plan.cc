@@ -72,6 +72,7 @@ Task<Result<Plan>> Planner::plan(TurnRequest& request) {
   if (auto status = check(request); !status.ok()) co_return std::move(status).error();
   if (model_.by_messages()) {
     auto by_messages = co_await plan_messages(request);
+    request.watch.lap(Stage::kPlan);
     co_return std::move(by_messages);
   }
   if (auto status = chat::normalise(request.messages, model_.renderer->family()); !status.ok())
@@ -95,6 +96,7 @@ Task<Result<Plan>> Planner::plan(TurnRequest& request) {
   if (auto status = co_await attach(request, plan); !status.ok())
     co_return std::move(status).error();
   auto ids = co_await native_ids(request, plan);
+  request.watch.lap(Stage::kPlan);
   if (!ids) co_return std::move(ids).error();
   if (auto status = render(request, arguments, *ids, plan); !status.ok())
     co_return std::move(status).error();
@@ -102,6 +104,7 @@ Task<Result<Plan>> Planner::plan(TurnRequest& request) {
   assemble(plan);
   if (auto status = budget(request, plan); !status.ok()) co_return std::move(status).error();
   settle_place(request, plan);
+  request.watch.lap(Stage::kRender);
   co_return plan;
 }
 

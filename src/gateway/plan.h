@@ -9,6 +9,7 @@
 #include "gateway/handles.h"
 #include "gateway/model.h"
 #include "gateway/native_ids.h"
+#include "gateway/stop_watch.h"
 #include "gateway/turn_rules.h"
 #include "json/value.h"
 #include "message/message.h"
@@ -47,6 +48,7 @@ struct TurnRequest {
   std::string model;  // as the client names it; empty: not at all
   std::vector<protocol::RawMember> parameters;
   bool stream = false;
+  StopWatch watch;  // of the request; planner and runner lap it
 };
 
 // What will be done for a request: decided before anything is sent or changed.

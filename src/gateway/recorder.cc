@@ -9,6 +9,14 @@ namespace verbatim::gateway {
 using base::Status;
 using base::Task;
 
+namespace {
+
+constexpr base::Metric kLines{
+    "verbatim_record_lines_total",
+    "Lines of committed turns in record files, by whether they are there"};
+
+}  // namespace
+
 Recorder::Recorder(base::Files& files, base::Worker& worker, std::string dir,
                    std::string checkpoint, std::size_t stateless_files)
     : files_(files),
@@ -79,6 +87,7 @@ void Recorder::remember(const trajectory::Turn& turn, store::SessionUse use, boo
   file.turns = std::max(file.turns, turn.seq);
   if (written) file.written = turn.id;
   if (!written) ++failed_;
+  if (written_lines_ != nullptr) (written ? written_lines_ : failed_lines_)->add();
   if (use != store::SessionUse::kImplicit) return;
   stateless_.erase(file.used);
   file.used = ++uses_;
@@ -133,6 +142,12 @@ Status Recorder::append(const std::string& session_id, std::string line) {
   auto status = (*file)->append(line);
   if (!status.ok()) (void)(*file)->truncate(before);
   return status;
+}
+
+void Recorder::count_in(base::Metrics& metrics) {
+  std::lock_guard lock(mutex_);
+  written_lines_ = &metrics.counter(kLines, {{"outcome", "written"}});
+  failed_lines_ = &metrics.counter(kLines, {{"outcome", "failed"}});
 }
 
 std::uint64_t Recorder::failed_lines() const {

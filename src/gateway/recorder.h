@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/files.h"
+#include "base/metrics.h"
 #include "base/worker.h"
 #include "gateway/record_mark.h"
 #include "gateway/turn_runner.h"
@@ -44,6 +45,8 @@ class Recorder final : public CommitListener {
   base::Task<void> session_ended(base::Executor& executor, std::string session_id,
                                  std::string_view reason, std::uint64_t turns);
 
+  // Counts from here on; before the first turn. `metrics` outlives this.
+  void count_in(base::Metrics& metrics);
   [[nodiscard]] std::uint64_t failed_lines() const;
   // Files of which something is remembered.
   [[nodiscard]] std::size_t remembered() const;
@@ -85,6 +88,7 @@ class Recorder final : public CommitListener {
   std::uint64_t uses_ = 0;
   std::map<std::string, UnderWay> under_way_;
   std::uint64_t failed_ = 0;
+  base::Counter *written_lines_ = nullptr, *failed_lines_ = nullptr;  // under the mutex
   std::function<void(const base::Error&)> tell_;
   RecordMark* mark_ = nullptr;
 };

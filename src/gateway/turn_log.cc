@@ -156,4 +156,18 @@ Task<Result<Turns>> TurnLog::Reader::follow(TurnObserver& observer, base::Cancel
   }
 }
 
+TurnLogWriters::TurnLogWriters(TurnLog& log, unsigned choices) {
+  for (std::uint32_t i = 0; i < choices; ++i) writers_.emplace_back(log, i);
+}
+
+Task<base::Status> TurnLogWriters::Choice::on_chunk(std::span<const message::Event> events,
+                                                    const engine::TokenChunk& chunk) {
+  TurnLog::Item item;
+  item.choice = choice_;
+  item.events.assign(events.begin(), events.end());
+  item.chunk = chunk;
+  log_.append(std::move(item));
+  co_return base::Status();
+}
+
 }  // namespace verbatim::gateway

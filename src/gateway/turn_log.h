@@ -2,6 +2,7 @@
 
 #include <coroutine>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -76,6 +77,30 @@ class TurnLog {
   std::vector<Reader*> readers_;
   std::size_t expected_ = 1;  // readers on their way
   std::size_t bytes_ = 0;
+};
+
+// Writes what the turns of a request bring into its log.
+class TurnLogWriters final : public TurnObserver {
+ public:
+  TurnLogWriters(TurnLog& log, unsigned choices);
+  TurnObserver& of_choice(std::uint32_t choice) override { return writers_[choice]; }
+  base::Task<base::Status> on_chunk(std::span<const message::Event> events,
+                                    const engine::TokenChunk& chunk) override {
+    return writers_.front().on_chunk(events, chunk);
+  }
+
+ private:
+  class Choice final : public TurnObserver {
+   public:
+    Choice(TurnLog& log, std::uint32_t choice) : log_(log), choice_(choice) {}
+    base::Task<base::Status> on_chunk(std::span<const message::Event> events,
+                                      const engine::TokenChunk& chunk) override;
+
+   private:
+    TurnLog& log_;
+    std::uint32_t choice_;
+  };
+  std::deque<Choice> writers_;
 };
 
 }  // namespace verbatim::gateway

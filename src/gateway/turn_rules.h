@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -13,6 +14,7 @@ enum class SessionMode {
   kLinear,  // those that go on behind the turn committed last, or take its place
   kStrict,  // those that go on behind the turn committed last
 };
+inline constexpr std::size_t kSessionModes = 3;
 
 // What becomes of recorded reasoning in later prompts (docs/design.md 5).
 enum class Retention {

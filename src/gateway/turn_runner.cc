@@ -66,6 +66,7 @@ struct TurnRunner::Running {
   std::int64_t received_ms = 0;
   base::MonoTime received;
   base::MonoTime first_token;
+  StopWatch watch;  // of the choice
 };
 
 // A turn cut at a stop string stopped, whatever the engine went on to say.
@@ -115,6 +116,7 @@ Task<Result<Turns>> TurnRunner::run(TurnRequest& request, TurnObserver& observer
   const auto received_ms = runtime_.clock().wall_ms();
   const auto plan = co_await this->plan(request, received);
   if (!plan) co_return plan.error();
+  request.watch.skip();
   observer.on_planned();
   SessionsInUse::Hold hold(options_.in_use, runtime_.executor, plan->session_id);
 
@@ -129,23 +131,28 @@ Task<Result<Turns>> TurnRunner::run(TurnRequest& request, TurnObserver& observer
     turn.number = runtime_.random.next();
     turn.received = received;
     turn.received_ms = received_ms;
+    turn.watch = request.watch;
     auto& choice = choices.emplace_back(Choice{stop, first_failure, nullptr});
     tasks.push_back(run_choice(turn, observer.of_choice(i), choice));
   }
   co_await base::gather(std::move(tasks));
+  for (const auto& turn : running) request.watch.join(turn.watch);
   if (!first_failure) co_return std::move(first_failure).error();
   if (cancel.fired()) co_return error(ErrorKind::kCancelled, cancel.reason());
   store::NewTurns added;
   added.use = plan->session_use;
   added.spec = request.session_spec;
   for (auto& choice : choices) added.turns.push_back(std::move(choice.turn));
-  auto recorded = co_await commit(std::move(added), *plan);
+  auto recorded = co_await commit(std::move(added), *plan, request);
   if (recorded) hold.committed();
   co_return recorded;
 }
 
 Task<void> TurnRunner::run_choice(Running& turn, TurnObserver& observer, Choice& choice) {
+  std::optional<engine::EngineMetrics::Request> counted;
+  if (options_.engine != nullptr) counted.emplace(*options_.engine);
   auto answered = co_await answer(turn, observer, choice.stop);
+  if (counted) counted->ended(answered ? nullptr : &answered.error());
   if (answered) {
     choice.turn = std::move(*answered);
     co_return;
@@ -199,6 +206,7 @@ engine::TokenRequest TurnRunner::token_request(const Running& turn,
 Task<Result<std::unique_ptr<Turn>>> TurnRunner::answer(Running& turn, TurnObserver& observer,
                                                        base::CancelSignal& cancel) {
   auto stream = co_await begin(turn, cancel);
+  turn.watch.lap(Stage::kFirstToken);
   if (!stream) co_return std::move(stream).error();
   // Only now it is certain which engine samples.
   turn.finds_stops = !turn.request.sampling.stop.empty() && !engine_.matches_stop_strings();
@@ -209,11 +217,16 @@ Task<Result<std::unique_ptr<Turn>>> TurnRunner::answer(Running& turn, TurnObserv
 }
 
 // The point of no return: from here on the turns stand, whatever becomes of the client.
-Task<Result<Turns>> TurnRunner::commit(store::NewTurns added, const Plan& plan) {
+Task<Result<Turns>> TurnRunner::commit(store::NewTurns added, const Plan& plan,
+                                       TurnRequest& request) {
   const std::size_t count = added.turns.size();
   for (std::size_t i = 0; listener_ != nullptr && i < count; ++i)
     listener_->committing(plan.session_id);
+  request.watch.skip();
   auto recorded = co_await store_.commit(std::move(added));
+  request.watch.lap(Stage::kCommit);
+  if (recorded && options_.metrics != nullptr)
+    options_.metrics->committed(request.rules.mode, *recorded);
   for (std::size_t i = 0; listener_ != nullptr && i < count; ++i) {
     if (recorded) {
       co_await listener_->committed(runtime_.executor, (*recorded)[i], plan.session_use);
@@ -221,11 +234,13 @@ Task<Result<Turns>> TurnRunner::commit(store::NewTurns added, const Plan& plan) 
       co_await listener_->not_committed(runtime_.executor, plan.session_id);
     }
   }
+  if (listener_ != nullptr) request.watch.lap(Stage::kRecord);
   co_return recorded;
 }
 
 Task<Result<engine::Probe>> TurnRunner::learn(base::MonoTime deadline) {
   auto probe = co_await gateway::learn(model_, engine_, deadline);
+  if (options_.engine != nullptr) options_.engine->asked(probe ? nullptr : &probe.error());
   learned_ = learned_ || probe.ok();
   co_return std::move(probe);
 }
@@ -233,6 +248,7 @@ Task<Result<engine::Probe>> TurnRunner::learn(base::MonoTime deadline) {
 void TurnRunner::adopt(const engine::Probe& probe) {
   engine_.adopt(probe);
   keep(model_, probe);
+  if (options_.engine != nullptr) options_.engine->asked(nullptr);
   learned_ = true;
 }
 
@@ -278,12 +294,14 @@ Task<Status> TurnRunner::sample(Running& turn, engine::TokenStream& stream,
   message::Events events;
   for (;;) {
     auto chunk = co_await stream.next();
+    const bool first = turn.first_token == base::MonoTime{};
+    turn.watch.lap(first ? Stage::kFirstToken : Stage::kSampling);
     if (!chunk) co_return std::move(chunk).error();
     bool last = !chunk->has_value();
     events.clear();
     engine::TokenChunk shown;
     if (!last) {
-      if (turn.first_token == base::MonoTime{}) turn.first_token = runtime_.clock().now();
+      if (first) turn.first_token = runtime_.clock().now();
       take(turn, **chunk, shown, events);
       for (auto& event : (*chunk)->events) events.push_back(std::move(event));
       // What comes behind a stop string that the engine does not know of is nobody's.
@@ -302,11 +320,13 @@ Task<Status> TurnRunner::sample(Running& turn, engine::TokenStream& stream,
     }
     give_handles(turn, events);
     for (const auto& event : events) turn.folded.add(event);
+    turn.watch.lap(Stage::kParse);
     if (!events.empty() || !shown.ids.empty()) {
       if (auto status = co_await observer.on_chunk(events, shown); !status.ok()) {
         stream.abort();
         co_return status;
       }
+      turn.watch.lap(Stage::kWrite);
     }
     if (last) co_return Status();
   }

@@ -7,8 +7,10 @@
 #include "base/cancel.h"
 #include "base/runtime.h"
 #include "engine/engine.h"
+#include "engine/engine_metrics.h"
 #include "gateway/plan.h"
 #include "gateway/sessions_in_use.h"
+#include "gateway/turn_metrics.h"
 #include "message/event.h"
 
 namespace verbatim::gateway {
@@ -49,6 +51,9 @@ struct RunnerOptions {
   base::Duration turn_timeout = std::chrono::seconds(600);
   base::Duration learn_timeout = std::chrono::seconds(5);  // for asking an engine what it is
   SessionsInUse* in_use = nullptr;  // told of the sessions with turns under way
+  TurnMetrics* metrics = nullptr;                          // null: nobody counts
+  // Of the one engine there is; null: nobody counts, or each of several is counted for itself.
+  engine::EngineMetrics* engine = nullptr;
 };
 
 // Runs planned turns: engine, parser, proof, commit. Everything before the commit can fail without
@@ -89,7 +94,8 @@ class TurnRunner {
   base::Task<base::Result<std::unique_ptr<trajectory::Turn>>> answer(Running& turn,
                                                                      TurnObserver& observer,
                                                                      base::CancelSignal& cancel);
-  base::Task<base::Result<Turns>> commit(store::NewTurns added, const Plan& plan);
+  base::Task<base::Result<Turns>> commit(store::NewTurns added, const Plan& plan,
+                                         TurnRequest& request);
   base::Task<base::Status> sample(Running& turn, engine::TokenStream& stream,
                                   TurnObserver& observer);
   // Shows and reads what of the chunk belongs to the turn.

@@ -83,6 +83,7 @@ Task<Result<std::vector<store::TurnPtr>>> FaultyStore::commit(store::NewTurns ad
   --ledger_.under_way;
   if (recorded) {
     for (const auto& turn : *recorded) ledger_.note_commit(turn);
+    ledger_.acknowledged += recorded->size();
   }
   co_await after();
   co_return recorded;

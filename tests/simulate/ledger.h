@@ -93,8 +93,9 @@ class Ledger {
     unchecked.push_back(turn);
   }
 
-  std::uint64_t changes = 0;    // of the whole store
-  std::uint64_t under_way = 0;  // changes that were asked for: they may be on disk already
+  std::uint64_t changes = 0;       // of the whole store
+  std::uint64_t acknowledged = 0;  // turns
+  std::uint64_t under_way = 0;     // changes that were asked for: they may be on disk already
   std::map<std::string, Session> sessions;
   std::map<std::string, Request> requests;
   std::deque<store::TurnPtr> unchecked;

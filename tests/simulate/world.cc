@@ -7,8 +7,10 @@
 #include "base/sim/sim_network.h"
 #include "base/sim/sim_worker.h"
 #include "base/timer.h"
+#include "engine/engine_metrics.h"
 #include "engine/kinds.h"
 #include "engine/pool/engine.h"
+#include "net/server_metrics.h"
 #include "simulate/agent.h"
 #include "simulate/author.h"
 #include "simulate/broken_store.h"
@@ -87,6 +89,7 @@ class World {
   std::unique_ptr<engine::Engine> make_engines();
   void check_idle();
   void check_records();
+  void check_metrics();
   void count_faults(Counts& faults);
 
   const Profile profile_;
@@ -104,6 +107,7 @@ class World {
   base::Runtime engine_runtime_;
   base::Runtime agent_runtime_;
   Ledger ledger_;
+  api::Monitoring monitoring_;  // of all lives of the gateway
   Break broken_;
   bool over_ = false;  // the agents have ended
   KeptStore kept_;
@@ -134,6 +138,7 @@ World::World(const SharedModel& model, std::uint64_t seed, std::uint64_t turns,
       gateway_runtime_{executor_, network_, gateway_random_, files_, worker_},
       engine_runtime_{executor_, engine_link_, gateway_random_, files_, worker_},
       agent_runtime_{executor_, agent_link_, gateway_random_, files_, worker_},
+      monitoring_(files_),
       broken_(settings.broken),
       kept_({executor_, files_, seed * 31 + 9, profile_.implicit_bytes, settings.on_disk,
              profile_.disk, settings.broken}),
@@ -174,6 +179,7 @@ void World::wrap_store() {
 void World::make_gateway() {
   api::InstanceOptions options;
   options.runner.turn_timeout = kTurnTimeout;
+  options.monitoring = &monitoring_;
   gateway_ = std::make_unique<api::Instance>(gateway_runtime_, *model_, make_engines(), *far_store_,
                                              records_ ? records_->recorder() : nullptr,
                                              "key of digests", options);
@@ -211,7 +217,10 @@ std::unique_ptr<engine::Engine> World::make_engines() {
   std::vector<engine::pool::Member> members;
   for (std::size_t replica = 0; replica < profile_.replicas; ++replica)
     members.push_back({url_of(replica), make_engine(replica)});
-  return std::make_unique<engine::pool::Pool>(gateway_runtime_, std::move(members));
+  engine::pool::Options options;
+  options.metrics = &monitoring_.metrics();
+  return std::make_unique<engine::pool::Pool>(gateway_runtime_, std::move(members),
+                                              std::move(options));
 }
 
 std::unique_ptr<engine::Engine> World::make_engine(std::size_t replica) {
@@ -283,6 +292,22 @@ void World::check_records() {
   ledger_.counts["check: record lines repaired"] += records_->repaired_lines();
 }
 
+// What the gateway counted is what the store acknowledged, and nothing is under way any more.
+void World::check_metrics() {
+  const auto& metrics = monitoring_.metrics();
+  const auto same = [&](const std::string& what, std::int64_t expected, std::int64_t found) {
+    findings_.check(found == expected, "metrics", std::to_string(expected) + " " + what,
+                    std::to_string(found));
+  };
+  same("turns committed", static_cast<std::int64_t>(ledger_.acknowledged),
+       metrics.total(gateway::kTurnsCommittedMetric));
+  same("turns that attached for a reason without a name", 0,
+       metrics.total(gateway::kTurnsCommittedMetric, {{"reason", "other"}}));
+  same("requests for turns under way", 0, metrics.total(gateway::kTurnsRunningMetric));
+  same("requests to engines under way", 0, metrics.total(engine::kEngineRunningMetric));
+  same("connections", 0, metrics.total(net::kHttpConnectionsMetric));
+}
+
 Run World::run() {
   const bool ended = executor_.run(live());
   findings_.check(ended, "stuck", "an end of the run", "nothing left to do before it");
@@ -291,6 +316,7 @@ Run World::run() {
   findings_.check(executor_.clock().now() - over < std::chrono::minutes(5), "leak",
                   "nothing that waits behind the end", "a timer");
   checks_.at_end({profile_.aborts_arrive(), kAbortSlack});
+  check_metrics();
   check_records();
   Run run;
   run.trace = executor_.trace();
