@@ -101,7 +101,7 @@ Task<void> list_sessions(Services& services, Call& call) {
 }
 
 Task<void> get_session(Services& services, Call& call) {
-  return services.sessions.get(call.responder, call.caller, call.session_id);
+  return services.sessions.get(call.request, call.responder, call.caller, call.session_id);
 }
 
 Task<void> get_tree(Services& services, Call& call) {

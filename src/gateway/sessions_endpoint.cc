@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "gateway/doors.h"
 #include "gateway/session_options.h"
+#include "gateway/session_page.h"
 #include "gateway/session_view.h"
 #include "json/writer.h"
 
@@ -23,6 +24,7 @@ constexpr std::string_view kJson = "application/json";
 constexpr std::uint64_t kPage = 100;
 constexpr std::uint64_t kMaxPage = 1000;
 constexpr std::size_t kMaxIdInMessage = 64;
+constexpr unsigned kNonceLetters = 22;  // 128 bits
 
 Status check_not_secret(const Caller& caller) {
   if (caller.session_id.empty()) return {};
@@ -136,11 +138,18 @@ Task<void> SessionsEndpoint::list(const net::Request& http, net::Responder& resp
   (void)co_await responder.send(200, kJson, session_list(*found, more));
 }
 
-Task<void> SessionsEndpoint::get(net::Responder& responder, Caller caller, std::string id) {
+Task<void> SessionsEndpoint::get(const net::Request& http, net::Responder& responder, Caller caller,
+                                 std::string id) {
   const auto info = co_await find(caller, id);
   if (!info) co_return co_await send_error(responder, info.error());
   const auto turns = co_await store_.turns(std::move(id));
   if (!turns) co_return co_await send_error(responder, turns.error());
+  if (prefers_page(http.headers.find("accept"))) {
+    const std::string nonce = base::new_base62_id(runtime_.random, kNonceLetters);
+    const auto page = session_page(*info, *turns, nonce);
+    (void)co_await responder.send(200, page_headers(nonce), page);
+    co_return;
+  }
   const unsigned trim = model_.by_messages() ? 0 : model_.renderer->family().max_trim();
   const auto body = session_view(*info, *turns, trim);
   (void)co_await responder.send(200, kJson, body);

@@ -28,7 +28,9 @@ class SessionsEndpoint {
 
   base::Task<void> create(const net::Request& http, net::Responder& responder, Caller caller);
   base::Task<void> list(const net::Request& http, net::Responder& responder, Caller caller);
-  base::Task<void> get(net::Responder& responder, Caller caller, std::string id);
+  // A page where the client is a browser, else JSON.
+  base::Task<void> get(const net::Request& http, net::Responder& responder, Caller caller,
+                       std::string id);
   base::Task<void> tree(net::Responder& responder, Caller caller, std::string id);
   // Answers at once: what runs in the session is told to stop, and not waited for.
   base::Task<void> remove(net::Responder& responder, Caller caller, std::string id);

@@ -1,7 +1,10 @@
-"""What the program shows of itself: metrics that Prometheus reads."""
+"""What the program shows of itself: metrics that Prometheus reads, and a session as a page for people."""
+import html.parser
 import re
 
 import httpx
+import pytest
+from openai import OpenAI
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as prometheus
 
@@ -101,3 +104,82 @@ def test_metrics_need_a_key_where_there_are_keys_and_no_engine(tmp_path):
         assert httpx.get(program.url + "/health").status_code == 200
     finally:
         program.kill()
+
+
+class Page(html.parser.HTMLParser):
+    """Tags, attributes and text of a page; every tag must be closed in order."""
+
+    VOID = {"meta"}
+
+    def __init__(self, text: str):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.attributes, self.text, self.open = set(), set(), "", []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.text += data
+
+
+HOSTILE = ["</pre><script>alert(1)</script>", "<img src=x onerror=alert(2)>", "\"><svg/onload=alert(3)>", "</style><style>*{display:none}</style>",
+           "&lt;b&gt;", "]]>", "<!--", "\u202egnp.exe", "a\u0000b\u0007c"]
+BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"}
+
+
+def test_a_session_is_a_page_for_browsers_in_which_nothing_hostile_runs(make_stack):
+    gateway = make_stack().gateway
+    session = gateway.http.post("/sessions", json={"metadata": {"note": HOSTILE[0]}}).json()["session_id"]
+    client = OpenAI(base_url=f"{gateway.url}/sessions/{session}/v1", api_key="none")
+    for text in HOSTILE:
+        client.chat.completions.create(model="m", messages=[{"role": "system", "content": text}, {"role": "user", "content": text}],
+                                       extra_headers={"x-request-id": "<script>x</script>"})
+    answer = gateway.http.get(f"/sessions/{session}", headers=BROWSER)
+    assert answer.status_code == 200 and answer.headers["content-type"] == "text/html; charset=utf-8"
+    policy = answer.headers["content-security-policy"]
+    nonce = re.fullmatch(r"default-src 'none'; style-src 'nonce-(\w{22,})'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'", policy)[1]
+    assert answer.text.count(nonce) == 1
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    page = Page(answer.text)
+    assert page.tags <= {"html", "head", "meta", "title", "style", "body", "h1", "h2", "table", "tr", "th", "td", "section", "details", "summary",
+                         "span", "p", "pre", "a"}
+    assert page.attributes <= {"lang", "charset", "nonce", "class", "id", "href"}
+    for text in HOSTILE[:-1]:
+        assert text in page.text, text
+    assert "<script>x</script>" in page.text
+    assert not re.search(r"[\x00-\x08\x0b-\x1f]", answer.text)
+
+
+def test_a_page_shows_how_each_turn_attached_and_why(make_stack):
+    gateway = make_stack().gateway
+    session = gateway.session()
+    ask = lambda *messages: gateway.chat(session, {"messages": [{"role": role, "content": text} for role, text in messages]}).json()
+    said = ask(("user", "a"))["choices"][0]["message"]["content"]
+    ask(("user", "a"), ("assistant", said), ("user", "b"))
+    ask(("user", "a"), ("assistant", said), ("user", "c"))
+    ask(("user", "other"), ("assistant", said), ("user", "b"))
+    page = Page(gateway.http.get(f"/sessions/{session}", headers=BROWSER).text)
+    for text in ("Line 1", "Line 2", "Line 3", "behind turn 1 (history)", "new root (history)", "first difference from the turn before: messages["):
+        assert text in page.text, page.text
+
+
+@pytest.mark.parametrize("accept", [None, "*/*", "application/json", "application/json, text/html", "text/html;q=0.4, application/json;q=0.5"])
+def test_programs_get_json_as_ever(gateway, accept):
+    session = gateway.session()
+    headers = {} if accept is None else {"Accept": accept}
+    answer = gateway.http.get(f"/sessions/{session}", headers=headers)
+    assert answer.headers["content-type"] == "application/json" and answer.json()["session_id"] == session
+
+
+def test_a_page_of_no_session_is_not_found(gateway):
+    assert gateway.http.get("/sessions/nowhere", headers=BROWSER).status_code == 404
