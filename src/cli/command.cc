@@ -28,6 +28,11 @@ void print_line(std::string_view line) {
   print(stdout, "", line);
 }
 
+void print_log_line(std::string_view line) {
+  const std::string text = std::string(line) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 bool print_data(std::string_view bytes) {
   const bool written = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
   return std::fflush(stdout) == 0 && written;

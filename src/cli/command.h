@@ -33,6 +33,9 @@ void announce(std::string_view what);
 // A line on stdout as it is, without the name of the program.
 void print_line(std::string_view line);
 
+// A line of a log, whose letters are plain already, on stderr.
+void print_log_line(std::string_view line);
+
 // Bytes that were asked for, on stdout, as they are. False: they could not be written.
 bool print_data(std::string_view bytes);
 

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/engine_options.h"
 #include "cli/exposure.h"
+#include "cli/log.h"
 #include "cli/model_options.h"
 #include "cli/profile_options.h"
 #include "cli/serve_records.h"
@@ -37,6 +38,7 @@ struct ServeOptions {
   ModelOptions model;
   EngineOptions engine;
   StoreOptions store;
+  LogOptions log;
   std::string record_dir;
   std::uint64_t session_ttl = 0;  // seconds; 0: sessions stay
   std::string host = "127.0.0.1";
@@ -67,27 +69,29 @@ struct Part {
 
 enum class Talk { kTell, kQuiet };
 
-void say_found(const std::string& engine, const engine::Probe& probe, const gateway::Model& model) {
+void say_found(Log& log, const std::string& engine, const engine::Probe& probe,
+               const gateway::Model& model) {
   const std::string& version = probe.engine_version;
   const auto context = model.max_model_len.load();
-  say("engine " + engine + " answers" + (version.empty() ? "" : ", version " + version) +
-      ", context " + (context == 0 ? "not said" : std::to_string(context) + " tokens"));
+  log.notice("engine " + engine + " answers" + (version.empty() ? "" : ", version " + version) +
+             ", context " + (context == 0 ? "not said" : std::to_string(context) + " tokens"));
 }
 
 // Until the engine has answered once; it may start after the gateway. Each part asks for itself:
 // what an engine says of itself decides how its streams are read.
-Task<void> learn(Part& part, const std::string& engine, gateway::Model& model, Talk talk) {
+Task<void> learn(Part& part, const std::string& engine, gateway::Model& model, Log& log,
+                 Talk talk) {
   bool told = talk == Talk::kQuiet;
   while (!part.stop_learning.fired()) {
     const auto probe = co_await part.instance->learn(part.runtime.clock().now() + kProbeTimeout);
     if (probe) {
       if (talk == Talk::kQuiet) co_return;
-      say_found(engine, *probe, model);
+      say_found(log, engine, *probe, model);
       co_return;
     }
     if (!told)
-      say("engine " + engine + " does not answer yet (" + probe.error().message +
-          "); trying again");
+      log.tell(LogLevel::kWarn, "engine " + engine + " does not answer yet (" +
+                                    probe.error().message + "); trying again");
     told = true;
     base::Pause pause(part.runtime.executor, kProbeAgain, part.stop_learning);
     (void)co_await pause;
@@ -112,14 +116,17 @@ struct Chosen {
 // What becomes of replicas, for operators. Each thread finds it out for itself; it is told once.
 class Notices {
  public:
+  explicit Notices(Log& log) : log_(log) {}
+
   void tell(const std::string& line) {
     const std::lock_guard lock(mutex_);
     if (line == last_) return;
-    say(line);
+    log_.tell(LogLevel::kWarn, line);
     last_ = line;
   }
 
  private:
+  Log& log_;
   std::mutex mutex_;
   std::string last_;
 };
@@ -136,23 +143,31 @@ std::string names_of(const std::vector<Chosen>& engines) {
 class Serving {
  public:
   Serving(const ServeOptions& options, std::shared_ptr<gateway::Model> model,
-          std::vector<Chosen> chosen, gateway::ApiKeys keys, std::unique_ptr<StoreHome> store)
+          std::vector<Chosen> chosen, gateway::ApiKeys keys, std::unique_ptr<StoreHome> store,
+          Log& log)
       : options_(options),
         model_(std::move(model)),
         keys_(std::move(keys)),
         chosen_(std::move(chosen)),
         engine_name_(names_of(chosen_)),
+        log_(log),
+        notices_(log),
         loops_(options.threads == 0 ? net::usable_cores() : options.threads),
         store_(std::move(store)) {}
 
+  Serving(const Serving&) = delete;
+  Serving& operator=(const Serving&) = delete;
+  ~Serving() { log_.stop_counting(); }
+
   base::Status start() {
     monitoring_.set_version(options_.version);
+    log_.count_in(monitoring_.metrics());
     if (auto* database = store_->database())
       database->writer().count_in(monitoring_.metrics(), loops_[0].clock());
     for (std::size_t i = 0; i < loops_.size(); ++i)
       parts_.push_back(std::make_unique<Part>(loops_[i], *files_, *worker_));
     if (!options_.record_dir.empty()) {
-      auto records = Records::open(*files_, options_.record_dir, model_->checkpoint, *store_);
+      auto records = Records::open(*files_, options_.record_dir, model_->checkpoint, *store_, log_);
       if (!records) return std::move(records).error().within("--record-dir");
       records_ = std::move(*records);
       records_->recorder().count_in(monitoring_.metrics());
@@ -166,6 +181,7 @@ class Serving {
     instance.session_header = options_.session_header;
     instance.runner.in_use = &in_use_;
     instance.monitoring = &monitoring_;
+    instance.tell = [this](const gateway::TurnReport& report) { log_.turn(report); };
     for (const auto& part : parts_) {
       auto engine = make_engines(part->runtime);
       if (!engine.ok()) return std::move(engine).error();
@@ -186,6 +202,7 @@ class Serving {
     expire_sessions();
     const auto& first = chosen_.front().choice;
     const std::string how = by_messages(first) ? " by messages (" + first.mode + ")" : "";
+    log_.flush();
     announce("serving " + model_->name + " on http://" + options_.host + ":" +
              std::to_string(port) + " (engine " + engine_name_ + ", " + first.kind + how + ", " +
              std::to_string(parts_.size()) + " threads)");
@@ -198,13 +215,13 @@ class Serving {
     const auto& known = chosen_.front().probe;
     if (chosen_.size() == 1 && known) {
       for (const auto& part : parts_) part->instance->adopt(*known);
-      say_found(engine_name_, *known, *model_);
+      say_found(log_, engine_name_, *known, *model_);
       return loop();
     }
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       loops_[i].post([this, i] {
         parts_[i]->learning.run(
-            learn(*parts_[i], engine_name_, *model_, i == 0 ? Talk::kTell : Talk::kQuiet));
+            learn(*parts_[i], engine_name_, *model_, log_, i == 0 ? Talk::kTell : Talk::kQuiet));
       });
     }
     loop();
@@ -258,7 +275,8 @@ class Serving {
 
   void stop() {
     if (std::exchange(stopping_, true)) return;
-    say("shutting down: running turns may end within " + std::to_string(kDrainSeconds) + " s");
+    log_.notice("shutting down: running turns may end within " + std::to_string(kDrainSeconds) +
+                " s");
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       loops_[i].post([this, i] {
         parts_[i]->stop_learning.fire("shutting down");
@@ -272,6 +290,7 @@ class Serving {
   const gateway::ApiKeys keys_;
   const std::vector<Chosen> chosen_;
   const std::string engine_name_;
+  Log& log_;
   Notices notices_;
   std::unique_ptr<base::Files> files_ = base::system_files();
   api::Monitoring monitoring_{*files_};
@@ -289,7 +308,8 @@ class Serving {
 
 // Replicas are of one kind and mode: what one shows of itself holds for those that can't be asked
 // yet.
-base::Result<std::vector<Chosen>> choose_engines(const std::vector<engine::Choice>& asked) {
+base::Result<std::vector<Chosen>> choose_engines(const std::vector<engine::Choice>& asked,
+                                                 Log& log) {
   auto answers = inspect_engines(asked);
   std::vector<const engine::Inspected*> found;
   for (auto& answer : answers) {
@@ -297,9 +317,10 @@ base::Result<std::vector<Chosen>> choose_engines(const std::vector<engine::Choic
     if (const auto& fits = answer->fits; !fits.ok()) {
       if (fits.error().kind == base::ErrorKind::kUnsupported) return fits.error();
       const bool ids = !by_messages(answer->choice);
-      say("it is not certain yet that the engine " +
-          std::string(ids ? "reads token ids" : "has the route of this mode") + ": " +
-          fits.error().message);
+      log.tell(LogLevel::kWarn,
+               "it is not certain yet that the engine " +
+                   std::string(ids ? "reads token ids" : "has the route of this mode") + ": " +
+                   fits.error().message);
     }
     found.push_back(&*answer);
   }
@@ -354,12 +375,13 @@ const char* turn_option(const ServeOptions& options) {
 }
 
 Exit serve(const ServeOptions& options, std::shared_ptr<gateway::Model> model,
-           std::vector<Chosen> chosen, gateway::ApiKeys keys) {
+           std::vector<Chosen> chosen, gateway::ApiKeys keys, Log& log) {
   auto store = StoreHome::open(*base::system_files(), options.store);
-  if (!store.ok()) return fail(store.error(), Exit::kUsage);
-  say("conversations are kept in " + (*store)->describe());
-  Serving serving(options, std::move(model), std::move(chosen), std::move(keys), std::move(*store));
-  if (auto status = serving.start(); !status.ok()) return fail(status.error());
+  if (!store.ok()) return log.fail(store.error(), Exit::kUsage);
+  log.notice("conversations are kept in " + (*store)->describe());
+  Serving serving(options, std::move(model), std::move(chosen), std::move(keys), std::move(*store),
+                  log);
+  if (auto status = serving.start(); !status.ok()) return log.fail(status.error());
   serving.run();
   return Exit::kOk;
 }
@@ -370,11 +392,12 @@ std::string not_for_messages(const char* option, const engine::Choice& choice) {
          "driven by token ids";
 }
 
-void tell_by_messages(const engine::Choice& choice) {
+void tell_by_messages(const engine::Choice& choice, Log& log) {
   const auto* kind = engine::find_kind(choice.kind);
   const auto* mode = engine::find_mode(*kind, choice.mode);
   const std::string exact = engine::mode_names(*kind, engine::Path::kTokens);
-  say("messages go up over POST " + std::string(mode->route) + " (mode " + std::string(mode->name) +
+  log.notice(
+      "messages go up over POST " + std::string(mode->route) + " (mode " + std::string(mode->name) +
       "): tokens are not exact, and turns are recorded but never exported as samples. For exact "
       "tokens give --tokenizer and " +
       (exact.empty() ? "--engine-kind, of " + engine::kinds_by_ids()
@@ -391,12 +414,12 @@ std::string listed_model(const std::vector<Chosen>& engines) {
 
 // The message path: sessions and records without token ids.
 Exit run_by_messages(const ServeOptions& options, std::vector<engine::Choice> asked,
-                     gateway::ApiKeys keys, gateway::ClientProfiles profiles) {
+                     gateway::ApiKeys keys, gateway::ClientProfiles profiles, Log& log) {
   if (const char* option = token_option(options))
     return usage(not_for_messages(option, asked.front()));
   for (auto& choice : asked) choice.model = options.model.name;
-  auto chosen = choose_engines(asked);
-  if (!chosen.ok()) return fail(chosen.error(), Exit::kUsage);
+  auto chosen = choose_engines(asked, log);
+  if (!chosen.ok()) return log.fail(chosen.error(), Exit::kUsage);
   const engine::Choice& choice = chosen->front().choice;
   if (engine::find_kind(choice.kind) == nullptr)
     return usage("--engine-kind: the engine does not answer yet, so it can't be found out; say it");
@@ -405,8 +428,8 @@ Exit run_by_messages(const ServeOptions& options, std::vector<engine::Choice> as
   model->profiles = std::move(profiles);
   model->name = options.model.name.empty() ? listed_model(*chosen) : options.model.name;
   if (model->name.empty()) return usage("--model-name: missing, and the engine names no model yet");
-  tell_by_messages(choice);
-  return serve(options, std::move(model), std::move(*chosen), std::move(keys));
+  tell_by_messages(choice, log);
+  return serve(options, std::move(model), std::move(*chosen), std::move(keys), log);
 }
 
 Exit run(const ServeOptions& options) {
@@ -421,30 +444,32 @@ Exit run(const ServeOptions& options) {
     return fail(status.error(), Exit::kUsage);
   auto profiles = options.profiles.load(*files);
   if (!profiles.ok()) return fail(profiles.error(), Exit::kUsage);
+  const auto clock = net::system_clock();
+  Log log(options.log, *clock, base::thread_worker("log"));
   const bool exact = !options.model.tokenizer_dir.empty();
   // A mode that several kinds have goes by ids where a tokenizer is given.
   const bool known = engine::find_kind(asked->front().kind) != nullptr;
   if (by_messages(asked->front()) && (known || !exact))
-    return run_by_messages(options, *asked, std::move(*keys), std::move(*profiles));
+    return run_by_messages(options, *asked, std::move(*keys), std::move(*profiles), log);
   if (relays(asked->front()) || !exact) {
     return serve_relay(*asked, {options.host, options.port, options.threads, options.version},
-                       turn_option(options));
+                       turn_option(options), log);
   }
   auto model = load_model(*files, options.model);
-  if (!model) return fail(model.error(), Exit::kUsage);
+  if (!model) return log.fail(model.error(), Exit::kUsage);
   (*model)->profiles = std::move(*profiles);
-  say("model family " + (*model)->renderer->family().name + "; " +
-      (*model)->renderer->describe_classes());
+  log.notice("model family " + (*model)->renderer->family().name + "; " +
+             (*model)->renderer->describe_classes());
   for (auto& choice : *asked) {
     choice.vocab_size = (*model)->vocab_size;
     choice.model = (*model)->name;
   }
-  auto chosen = choose_engines(*asked);
-  if (!chosen.ok()) return fail(chosen.error(), Exit::kUsage);
+  auto chosen = choose_engines(*asked, log);
+  if (!chosen.ok()) return log.fail(chosen.error(), Exit::kUsage);
   for (const auto& each : *chosen) {
     if (by_messages(each.choice)) return usage(not_for_messages("--tokenizer", each.choice));
   }
-  return serve(options, std::move(*model), std::move(*chosen), std::move(*keys));
+  return serve(options, std::move(*model), std::move(*chosen), std::move(*keys), log);
 }
 
 }  // namespace
@@ -479,6 +504,7 @@ Run add_serve(CLI::App& program) {
                    "context length in tokens (default: what the engine says)")
       ->envname("VERBATIM_MAX_MODEL_LEN");
   options->store.add(*command);
+  options->log.add(*command);
   command
       ->add_option("--record-dir", options->record_dir,
                    "folder for one record file per session (default: none)")

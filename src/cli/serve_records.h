@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/worker.h"
+#include "cli/log.h"
 #include "cli/store_options.h"
 #include "gateway/record_repair.h"
 #include "gateway/recorder.h"
@@ -17,10 +18,10 @@ namespace verbatim::cli {
 // Life: opened before the executors run, closed when they have ended, destroyed before the store.
 class Records {
  public:
-  // Says on stderr what was repaired, and how far a long repair is.
+  // Tells what was repaired, and how far a long repair is. `log` outlives this.
   static base::Result<std::unique_ptr<Records>> open(base::Files& files, const std::string& dir,
                                                      const std::string& checkpoint,
-                                                     StoreHome& store);
+                                                     StoreHome& store, Log& log);
   [[nodiscard]] gateway::Recorder& recorder() { return recorder_; }
   // Nothing is committed any more.
   void close();
@@ -28,7 +29,8 @@ class Records {
  private:
   Records(base::Files& files, const std::string& dir, const std::string& checkpoint)
       : recorder_(files, *lines_, dir, checkpoint) {}
-  base::Status follow(base::Files& files, const gateway::RecordFolder& folder, StoreHome& store);
+  base::Status follow(base::Files& files, const gateway::RecordFolder& folder, StoreHome& store,
+                      Log& log);
 
   std::unique_ptr<store::CommitLog> log_;
   std::unique_ptr<gateway::RecordMark> mark_;

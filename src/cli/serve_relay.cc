@@ -37,12 +37,18 @@ Task<void> shut_down(Part& part, net::AsioLoop& loop) {
 
 class Relaying {
  public:
-  Relaying(const RelayOptions& options, const engine::Choice& choice)
+  Relaying(const RelayOptions& options, const engine::Choice& choice, Log& log)
       : options_(options),
+        log_(log),
         engine_(engine::peer_of(choice)),
         loops_(options.threads == 0 ? net::usable_cores() : options.threads) {
     monitoring_.set_version(options.version);
+    log_.count_in(monitoring_.metrics());
   }
+
+  Relaying(const Relaying&) = delete;
+  Relaying& operator=(const Relaying&) = delete;
+  ~Relaying() { log_.stop_counting(); }
 
   base::Status start() {
     for (std::size_t i = 0; i < loops_.size(); ++i)
@@ -60,6 +66,7 @@ class Relaying {
       if (!bound) return cannot_listen(bound.error());
       port = *bound;
     }
+    log_.flush();
     announce("relaying on http://" + options_.host + ":" + std::to_string(port) + " (engine " +
              net::host_field(engine_.url.endpoint) + engine_.url.base_path + ", openai, " +
              std::to_string(parts_.size()) + " threads)");
@@ -74,12 +81,14 @@ class Relaying {
  private:
   void stop() {
     if (std::exchange(stopping_, true)) return;
-    say("shutting down: running answers may end within " + std::to_string(kDrainSeconds) + " s");
+    log_.notice("shutting down: running answers may end within " + std::to_string(kDrainSeconds) +
+                " s");
     for (std::size_t i = 0; i < loops_.size(); ++i)
       loops_[i].post([this, i] { base::spawn(shut_down(*parts_[i], loops_[i])); });
   }
 
   const RelayOptions& options_;
+  Log& log_;
   const engine::PeerOptions engine_;
   std::unique_ptr<base::Files> files_ = base::system_files();
   api::Monitoring monitoring_{*files_};
@@ -90,7 +99,7 @@ class Relaying {
 };
 
 // What an engine of kind "auto" turns out to be, without a tokenizer at hand.
-base::Result<engine::Choice> find_out(const engine::Choice& asked) {
+base::Result<engine::Choice> find_out(const engine::Choice& asked, Log& log) {
   auto found = std::move(inspect_engines({asked}).front());
   if (!found.ok()) return std::move(found).error();
   if (!found->reached.ok()) {
@@ -100,10 +109,12 @@ base::Result<engine::Choice> find_out(const engine::Choice& asked) {
                          "relay messages, whose tokens are not exact");
   }
   if (!relays(found->choice)) return base::invalid("--tokenizer", needs_tokenizer(found->choice));
-  say("nothing shows this engine to be one that is driven by token ids, so messages are relayed to "
+  log.tell(
+      LogLevel::kWarn,
+      "nothing shows this engine to be one that is driven by token ids, so messages are relayed to "
       "it: tokens can't be exact on this path, and nothing is recorded. For exact tokens give "
       "--tokenizer and --engine-kind, of " +
-      engine::kinds_by_ids());
+          engine::kinds_by_ids());
   return std::move(found->choice);
 }
 
@@ -137,12 +148,12 @@ std::string needs_tokenizer(const engine::Choice& choice) {
 }
 
 Exit serve_relay(const std::vector<engine::Choice>& asked, const RelayOptions& options,
-                 const char* token_option) {
+                 const char* token_option, Log& log) {
   engine::Choice choice = asked.front();
   if (!relays(choice) && choice.kind != "auto") return usage(needs_tokenizer(choice));
   if (!relays(choice)) {
-    auto found = find_out(choice);
-    if (!found.ok()) return fail(found.error(), Exit::kUsage);
+    auto found = find_out(choice, log);
+    if (!found.ok()) return log.fail(found.error(), Exit::kUsage);
     choice = std::move(*found);
   }
   const std::string kinds = engine::kinds_by_ids();
@@ -162,8 +173,8 @@ Exit serve_relay(const std::vector<engine::Choice>& asked, const RelayOptions& o
                  "; or --engine-mode chat, responses or messages, which keep sessions without "
                  "exact tokens");
   }
-  Relaying relaying(options, choice);
-  if (auto status = relaying.start(); !status.ok()) return fail(status.error());
+  Relaying relaying(options, choice, log);
+  if (auto status = relaying.start(); !status.ok()) return log.fail(status.error());
   relaying.run();
   return Exit::kOk;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/log.h"
 #include "engine/kinds.h"
 
 namespace verbatim::cli {
@@ -28,6 +29,6 @@ std::string needs_tokenizer(const engine::Choice& choice);
 // only the token path knows, null for none: it is refused, as
 // are an engine that needs a tokenizer and more than one server.
 Exit serve_relay(const std::vector<engine::Choice>& asked, const RelayOptions& options,
-                 const char* token_option);
+                 const char* token_option, Log& log);
 
 }  // namespace verbatim::cli

@@ -20,6 +20,10 @@ std::int64_t SystemClock::wall_ms() const {
   return std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
 }
 
+std::unique_ptr<base::Clock> system_clock() {
+  return std::make_unique<SystemClock>();
+}
+
 AsioLoop::Impl::Impl() : wheel(clock.now()), alarm(io) {
   wheel.on_earlier([this] {
     if (!advancing) rearm();

@@ -34,4 +34,7 @@ class AsioLoop final : public base::Executor {
   std::unique_ptr<Impl> impl_;
 };
 
+// The real clock, for whom has no loop. Thread-safe.
+std::unique_ptr<base::Clock> system_clock();
+
 }  // namespace verbatim::net

@@ -1,5 +1,6 @@
-"""What the program shows of itself: metrics that Prometheus reads, and a session as a page for people."""
+"""What the program shows of itself: metrics that Prometheus reads, logs that programs read, and a session as a page for people."""
 import html.parser
+import json
 import re
 
 import httpx
@@ -104,6 +105,49 @@ def test_metrics_need_a_key_where_there_are_keys_and_no_engine(tmp_path):
         assert httpx.get(program.url + "/health").status_code == 200
     finally:
         program.kill()
+
+
+def log_lines(stack) -> list[dict]:
+    return [json.loads(line) for line in stack.gateway.program.stderr.read_text().splitlines()]
+
+
+def test_the_log_is_a_line_of_json_for_each_event_and_holds_no_conversation(make_stack):
+    stack = make_stack(serve_options=["--log-format", "json"])
+    session = stack.gateway.session()
+    secret = "the password is swordfish"
+    headers = {"x-request-id": "mine-1", "authorization": "Bearer key-that-nobody-may-see"}
+    body = {"messages": [{"role": "user", "content": secret}]}
+    path = f"/sessions/{session}/v1/chat/completions"
+    answer = stack.gateway.http.post(path, json=body, headers=headers)
+    assert answer.status_code == 200
+    assert stack.gateway.http.post(path, json={"messages": [{"role": secret}]}, headers=headers).status_code == 400
+    lines = until(lambda: [line for line in log_lines(stack) if line["event"] == "turn"][1:] and log_lines(stack), "two turns in the log")
+    turns = [line for line in lines if line["event"] == "turn"]
+    assert [turn["outcome"] for turn in turns] == ["answered", "refused"]
+    first = turns[0]
+    assert first["request_id"] == "mine-1" == answer.headers["x-request-id"]
+    assert first["session"] == session and first["status"] == 200 and first["level"] == "info"
+    assert first["attach"] == "root" and first["reason"] == "first" and first["engine"] == stack.sim.url
+    usage = answer.json()["usage"]
+    assert (first["prompt_tokens"], first["sampled_tokens"]) == (usage["prompt_tokens"], usage["completion_tokens"])
+    assert {"read", "plan", "render", "first_token", "commit"} <= set(first["stages_ms"])
+    assert sum(first["stages_ms"].values()) <= first["ms"] + 1
+    assert turns[1]["error"] == "invalid_request" and turns[1]["status"] == 400
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["time"]) for line in lines)
+    assert any(line["event"] == "notice" and "conversations are kept in" in line["message"] for line in lines)
+    text = stack.gateway.program.stderr.read_text()
+    assert "swordfish" not in text and "nobody-may-see" not in text
+    tree = stack.gateway.http.get(f"/sessions/{session}/tree").json()
+    assert first["turns"] == [node["id"] for node in tree["nodes"]]
+
+
+def test_the_log_for_people_is_as_it_was(make_stack):
+    stack = make_stack(serve_options=["--log-level", "info"])
+    session = stack.gateway.session()
+    assert stack.gateway.chat(session, {"messages": [{"role": "user", "content": "a"}]}).status_code == 200
+    text = until(lambda: "answered 200" in stack.gateway.program.errors() and stack.gateway.program.errors(), "a turn in the log")
+    assert all(line.startswith("verbatim: ") for line in text.splitlines())
+    assert f"session {session}, turn 1 (root, first)" in text
 
 
 class Page(html.parser.HTMLParser):
