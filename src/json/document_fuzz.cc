@@ -161,7 +161,7 @@ void check_limits(const std::string& text, unsigned depth) {
   expect(Document::parse(text, {.max_depth = depth, .max_bytes = text.size()}).ok());
   if (depth > 0) {
     const auto deep = Document::parse(text, {.max_depth = depth - 1});
-    expect(!deep && deep.error().kind == base::ErrorKind::kTooLarge);
+    expect(!deep && deep.error().kind == base::ErrorKind::kInvalidRequest);
   }
   const auto large = Document::parse(text, {.max_bytes = text.size() - 1});
   expect(!large && large.error().kind == base::ErrorKind::kTooLarge);

@@ -136,6 +136,8 @@ TEST(Document, bounds_depth_and_size) {
   limits.max_depth = 3;
   EXPECT_EQ(failure("[[[1]]]", limits), "");
   EXPECT_NE(failure("[[[[1]]]]", limits).find("nested deeper than 3"), std::string::npos);
+  EXPECT_EQ(Document::parse("[[[[1]]]]", limits).error().kind, base::ErrorKind::kInvalidRequest)
+      << "the text is not too large, it is one that is not read";
   limits.max_bytes = 4;
   EXPECT_NE(failure("[1,2]", limits), "");
   EXPECT_NE(failure(std::string(1000000, '[')), "");

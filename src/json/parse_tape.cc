@@ -184,9 +184,8 @@ class Parser {
   }
 
   Status open(Kind kind) {
-    if (open_.size() >= limits_.max_depth) {
-      return fail("nested deeper than " + std::to_string(limits_.max_depth), ErrorKind::kTooLarge);
-    }
+    if (open_.size() >= limits_.max_depth)
+      return fail("nested deeper than " + std::to_string(limits_.max_depth));
     open_.push_back(static_cast<std::uint32_t>(tape_.size()));
     push(kind, at_, at_ + 1, false);
     ++at_;

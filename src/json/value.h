@@ -110,7 +110,7 @@ class Document {
  public:
   // Format: RFC 8259, strictly. Errors (kInvalidRequest) name line and column, counted from 1 in
   // bytes: malformed text, bad UTF-8, an unescaped control character, a byte order mark, trailing
-  // text; kTooLarge for depth and size.
+  // text, depth over the limit. kTooLarge: the text has too many bytes.
   static base::Result<Document> parse(std::string text, const ParseLimits& limits = {});
 
   Document(Document&&) noexcept;
