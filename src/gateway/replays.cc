@@ -18,6 +18,12 @@ bool printable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
 
+// As a client counts: 1, 2 and so on, and nothing else.
+bool counts_a_repeat(std::string_view count) {
+  return !count.empty() && count.front() != '0' &&
+         std::all_of(count.begin(), count.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
 std::string name_of(std::string_view kind, const Door& door, std::string_view value) {
   json::Writer w;
   w.begin_array().string(kind).string(door.owner).string(door.session_id).string(value).end_array();
@@ -44,8 +50,7 @@ Result<std::optional<RetryKey>> retry_key(const net::Request& http, const Door& 
     return std::optional(std::move(retry));
   }
   retry.name = name_of("body", door, retry.body);
-  const std::string_view count = http.headers.find(kCount);
-  retry.repeats = !count.empty() && count != "0";
+  retry.repeats = counts_a_repeat(http.headers.find(kCount));
   return std::optional(std::move(retry));
 }
 

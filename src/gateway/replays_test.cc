@@ -179,6 +179,22 @@ TEST(Replays, a_repeat_does_not_take_what_another_client_reads) {
   requests[1].count = "1";
   requests[1].at = seconds(1);
   play(server, requests);
+TEST(Replays, only_a_plain_count_above_0_says_that_a_request_is_a_repeat) {
+  for (const char* count : {"abc", "-1", "00", "01", "+1", "1.0", "1e1", "0x1", "1 1", "0"}) {
+    ChatServer server;
+    for (int i = 0; i < 2; ++i) server.scene.engine.scripts.push_back(slow());
+    std::vector<Request> requests(2);
+    for (auto& each : requests) each.body = kWhole;
+    requests[0].count = "0";
+    requests[0].until = milliseconds(500);
+    requests[1].count = count;
+    requests[1].at = seconds(1);
+    play(server, requests);
+    EXPECT_EQ(server.scene.engine.asked.size(), 2U) << count;
+    EXPECT_EQ(requests[1].answer.status, 200) << count;
+  }
+}
+
   EXPECT_EQ(turns(server), 2U);
   EXPECT_NE(requests[0].answer.text("id"), requests[1].answer.text("id"));
 }
