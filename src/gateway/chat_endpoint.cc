@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/gather.h"
+#include "base/timer.h"
 #include "base/utf8.h"
 #include "gateway/chat_answers.h"
 #include "gateway/error_policy.h"
@@ -31,6 +32,8 @@ bool has_openai_shape(const std::string& body) {
 }
 
 constexpr std::size_t kMaxIdHeader = 512;
+// Told by its address.
+constexpr char kLate[] = "the turn that is repeated takes too long";
 
 // An id that the client gives in a header. It goes into records, which are JSON, while a field of
 // HTTP may hold any byte from 0x80 on.
@@ -348,7 +351,25 @@ Task<void> ChatEndpoint::repeat(Asked& asked, const RetryKey& key, std::shared_p
       co_return co_await refuse(asked, responder, refused);
     }
   }
-  co_await follow(asked, key, std::move(log), responder, gone);
+  // Each who waits has its own time, whatever holds up the turn: a disk has none.
+  base::CancelSignal stop;
+  base::CancelHook client(gone, [&] { stop.fire(gone.reason()); });
+  base::Timer timer;
+  timer.arm(runtime_.executor.timers(), runtime_.clock().now() + runner_.turn_timeout(),
+            [&] { stop.fire(kLate); });
+  co_await follow(asked, key, std::move(log), responder, stop);
+}
+
+Task<base::Result<Turns>> ChatEndpoint::read(TurnLog::Reader& reader, TurnObserver& observer,
+                                             base::CancelSignal& gone) {
+  auto turns = co_await reader.follow(observer, gone);
+  if (turns || gone.reason() != kLate) co_return std::move(turns);
+  const auto waited =
+      std::chrono::duration_cast<std::chrono::seconds>(runner_.turn_timeout()).count();
+  co_return base::error(base::ErrorKind::kTimeout,
+                        "the turn that this request repeats did not end within " +
+                            std::to_string(waited) +
+                            " s; it goes on, and the same request may ask for it again");
 }
 
 Task<void> ChatEndpoint::follow(Asked& asked, const RetryKey& key, std::shared_ptr<TurnLog> log,
@@ -356,7 +377,7 @@ Task<void> ChatEndpoint::follow(Asked& asked, const RetryKey& key, std::shared_p
   Written written = Written::kNot;
   {
     TurnLog::Reader reader(log, runtime_.executor);
-    const Source source = [&](TurnObserver& observer) { return reader.follow(observer, gone); };
+    const Source source = [&](TurnObserver& observer) { return read(reader, observer, gone); };
     written = co_await answer(asked, log->head, responder, source);
   }
   if (!log->succeeded()) co_return;

@@ -93,6 +93,9 @@ class ChatEndpoint {
                           net::Responder& responder, base::CancelSignal& gone);
   base::Task<void> follow(Asked& asked, const RetryKey& key, std::shared_ptr<TurnLog> log,
                           net::Responder& responder, base::CancelSignal& gone);
+  // What a reader brings; kTimeout when it has waited for the time of a turn.
+  base::Task<base::Result<Turns>> read(TurnLog::Reader& reader, TurnObserver& observer,
+                                       base::CancelSignal& gone);
   // Answers with what comes from `source`.
   enum class Written { kWhole, kNot };  // the turns, up to the end that the client waits for
   base::Task<Written> answer(Asked& asked, const protocol::ChatHead& head,

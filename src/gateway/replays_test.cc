@@ -130,6 +130,37 @@ TEST(Replays, both_get_the_same_answer_where_both_wait) {
   EXPECT_EQ(turns(server), 1U);
 }
 
+TEST(Replays, who_waits_for_the_turn_of_another_request_waits_as_long_as_for_its_own) {
+  for (const auto& body : {kWhole, kStream}) {
+    ChatServer server;
+    server.scene.store.commit_takes = seconds(2000);  // no deadline ends it
+    std::vector<Request> requests(2);
+    for (auto& each : requests) {
+      each.body = body;
+      each.key = "k1";
+    }
+    requests[1].at = seconds(1);
+    const auto begun = server.now();
+    base::MonoTime told;
+    server.run([&](HttpCaller& c) -> Task<void> {
+      std::vector<Task<void>> all;
+      all.push_back(send(server, c.port(), requests[0]));
+      all.push_back([](ChatServer& s, std::uint16_t port, Request& request,
+                       base::MonoTime& at) -> Task<void> {
+        co_await send(s, port, request);
+        at = s.now();
+      }(server, c.port(), requests[1], told));
+      co_await base::gather(std::move(all));
+    });
+    const auto& late = requests[1].answer;
+    EXPECT_NE(late.body.find("did not end within 600 s"), std::string::npos) << late.body;
+    EXPECT_EQ(late.body.find("\"finish_reason\":\"stop\""), std::string::npos);
+    EXPECT_EQ(late.status, body == kWhole ? 504 : 200);
+    EXPECT_LT(told - begun, seconds(700));
+    EXPECT_EQ(text_of(requests[0].answer), "ok") << "the turn itself stands";
+  }
+}
+
 TEST(Replays, equal_bodies_alone_are_new_samples) {
   struct Row {
     const char* first;
@@ -145,6 +176,22 @@ TEST(Replays, equal_bodies_alone_are_new_samples) {
     requests[1].at = seconds(1);
     play(server, requests);
     EXPECT_EQ(turns(server), 2U) << row.first << "," << row.second;
+  }
+}
+
+TEST(Replays, only_a_plain_count_above_0_says_that_a_request_is_a_repeat) {
+  for (const char* count : {"abc", "-1", "00", "01", "+1", "1.0", "1e1", "0x1", "1 1", "0"}) {
+    ChatServer server;
+    for (int i = 0; i < 2; ++i) server.scene.engine.scripts.push_back(slow());
+    std::vector<Request> requests(2);
+    for (auto& each : requests) each.body = kWhole;
+    requests[0].count = "0";
+    requests[0].until = milliseconds(500);
+    requests[1].count = count;
+    requests[1].at = seconds(1);
+    play(server, requests);
+    EXPECT_EQ(server.scene.engine.asked.size(), 2U) << count;
+    EXPECT_EQ(requests[1].answer.status, 200) << count;
   }
 }
 
@@ -179,22 +226,6 @@ TEST(Replays, a_repeat_does_not_take_what_another_client_reads) {
   requests[1].count = "1";
   requests[1].at = seconds(1);
   play(server, requests);
-TEST(Replays, only_a_plain_count_above_0_says_that_a_request_is_a_repeat) {
-  for (const char* count : {"abc", "-1", "00", "01", "+1", "1.0", "1e1", "0x1", "1 1", "0"}) {
-    ChatServer server;
-    for (int i = 0; i < 2; ++i) server.scene.engine.scripts.push_back(slow());
-    std::vector<Request> requests(2);
-    for (auto& each : requests) each.body = kWhole;
-    requests[0].count = "0";
-    requests[0].until = milliseconds(500);
-    requests[1].count = count;
-    requests[1].at = seconds(1);
-    play(server, requests);
-    EXPECT_EQ(server.scene.engine.asked.size(), 2U) << count;
-    EXPECT_EQ(requests[1].answer.status, 200) << count;
-  }
-}
-
   EXPECT_EQ(turns(server), 2U);
   EXPECT_NE(requests[0].answer.text("id"), requests[1].answer.text("id"));
 }

@@ -79,6 +79,7 @@ class TurnRunner {
   base::Task<base::Result<engine::Probe>> learn(base::MonoTime deadline);
   // Takes what another engine of the same server has said.
   void adopt(const engine::Probe& probe);
+  [[nodiscard]] base::Duration turn_timeout() const { return options_.turn_timeout; }
 
  private:
   struct Running;
