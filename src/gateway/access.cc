@@ -1,8 +1,10 @@
 #include "gateway/access.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/sha256.h"
+#include "base/utf8.h"
 
 namespace verbatim::gateway {
 
@@ -18,6 +20,7 @@ constexpr std::size_t kMinKey = 16;
 constexpr std::size_t kMaxKey = 512;
 constexpr std::size_t kMaxKeys = 10'000;
 constexpr unsigned kSecretLetters = 43;  // 256 bits
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 std::string_view next_word(std::string_view& line) {
   const auto begin = std::min(line.find_first_not_of(" \t\r"), line.size());
@@ -26,6 +29,13 @@ std::string_view next_word(std::string_view& line) {
   const auto word = line.substr(0, end);
   line.remove_prefix(end);
   return word;
+}
+
+// Beside the blanks that part words, and the CR of a line's end.
+bool holds_control(std::string_view line) {
+  return std::any_of(line.begin(), line.end(), [](char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\r') || c == 0x7f;
+  });
 }
 
 // Reads all of both, whatever they hold.
@@ -65,11 +75,16 @@ base::Error no_owner(std::string_view key) {
 
 Result<ApiKeys> ApiKeys::read(std::string_view text) {
   ApiKeys keys;
+  std::unordered_set<std::string> known;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const auto end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     const std::string place = "line " + std::to_string(number);
+    if (!base::valid_utf8(line) || line.starts_with(kByteOrderMark) || holds_control(line))
+      return invalid(place,
+                     "expected plain text in UTF-8, found bytes that are none, a byte order mark "
+                     "or a control character");
     const auto owner = next_word(line);
     if (owner.empty() || owner.front() == '#') continue;
     const auto key = next_word(line);
@@ -82,10 +97,11 @@ Result<ApiKeys> ApiKeys::read(std::string_view text) {
     if (key.starts_with(kSecretPrefix))
       return invalid(place, "keys that begin with " + std::string(kSecretPrefix) +
                                 " are secrets of sessions: choose another");
-    if (keys.owner_of(key) != nullptr) return invalid(place, "this key stands there already");
+    std::string hash = base::sha256_hex(key);
+    if (!known.insert(hash).second) return invalid(place, "this key stands there already");
     if (keys.keys_.size() == kMaxKeys)
       return invalid(place, "more than " + std::to_string(kMaxKeys) + " keys");
-    keys.keys_.push_back({base::sha256_hex(key), std::string(owner)});
+    keys.keys_.push_back({std::move(hash), std::string(owner)});
   }
   if (keys.empty()) return invalid("", "no key in it: expected lines OWNER KEY");
   return keys;

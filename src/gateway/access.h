@@ -22,7 +22,7 @@ struct Caller {
 class ApiKeys {
  public:
   // Reads lines `OWNER KEY`; empty ones and those that begin with # are passed over. An owner may
-  // have several keys. Errors name the line, never a key.
+  // have several keys. Errors name the line, never a key: also where it is no plain UTF-8 text.
   static base::Result<ApiKeys> read(std::string_view text);
 
   [[nodiscard]] bool empty() const { return keys_.empty(); }

@@ -98,13 +98,35 @@ TEST(Access, a_file_of_keys_that_is_wrong_says_where_and_never_shows_a_key) {
       {"ann " + key + "\nbob " + key, "line 2"},
       {"ann vbs_" + key, "line 1"},
       {"ann " + std::string(600, 'k'), "line 1"},
-      {std::string(200, 'o') + " " + key, "line 1"}};
+      {std::string(200, 'o') + " " + key, "line 1"},
+      {"ann " + key + "\nbob \xff" + key, "line 2"},
+      {"ann " + key + "\nb\xc3 " + key, "line 2"},
+      {"ann " + key + "\n# caf\xe9\n", "line 2"},
+      {"ann " + key + std::string("\0", 1), "line 1"},
+      {"a\x01n " + key, "line 1"},
+      {"ann \x7f" + key, "line 1"},
+      {"\xef\xbb\xbf"
+       "ann " +
+           key,
+       "line 1"}};
   for (const auto& [text, place] : rows) {
     const auto read = ApiKeys::read(text);
     ASSERT_FALSE(read.ok()) << text;
     EXPECT_EQ(read.error().field, place) << text;
     EXPECT_EQ(read.error().message.find(key), std::string::npos);
   }
+}
+
+// Had each line looked at all before it, ten thousand of them would take minutes.
+TEST(Access, a_file_with_as_many_keys_as_there_may_be_is_read_and_one_more_is_refused) {
+  std::string text = "# caf\xc3\xa9\n";
+  for (int i = 0; i < 10'000; ++i)
+    text += "owner" + std::to_string(i) + " key-0123456789-" + std::to_string(i) + "\n";
+  const auto read = ApiKeys::read(text);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  ASSERT_NE(read->owner_of("key-0123456789-9999"), nullptr);
+  EXPECT_EQ(*read->owner_of("key-0123456789-9999"), "owner9999");
+  EXPECT_EQ(ApiKeys::read(text + "eve eve-key-0123456789").error().field, "line 10002");
 }
 
 }  // namespace
