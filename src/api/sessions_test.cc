@@ -120,6 +120,13 @@ TEST(Sessions, are_listed_page_by_page_and_reading_changes_nothing) {
       const auto refused = co_await c.get("/sessions?" + query);
       EXPECT_EQ(refused.status, 400) << query;
     }
+    // Of equal names the last counts, as in a body.
+    const auto last = co_await c.get("/sessions?limit=x&limit=1&limit=3&implicit=7&implicit=false");
+    EXPECT_EQ(last.status, 200) << last.body;
+    EXPECT_NE(last.text("data", 2, "session_id"), "");
+    EXPECT_EQ(last.text("data", 3, "session_id"), "");
+    const auto wrong_last = co_await c.get("/sessions?limit=3&limit=x");
+    EXPECT_EQ(wrong_last.status, 400);
     EXPECT_EQ(gateway.store.dump(), before);
   });
 }

@@ -95,20 +95,28 @@ Status take(Result<T> value, Into& into) {
   return {};
 }
 
+// Whose members are read one by one.
+Status check_object(const std::string& field, const Value& value) {
+  if (!value.is_object()) return protocol::mismatch(field, "an object", value);
+  if (value.size() > protocol::kMaxMembers)
+    return protocol::too_many_members(field, protocol::kMaxMembers);
+  return {};
+}
+
 Status read_limits(const Value& value, SessionOptions& options) {
   const std::array<Named<std::optional<std::uint64_t>*>, 4> fields{
       {{"turns", &options.limits.turns},
        {"tokens", &options.limits.tokens},
        {"bytes", &options.limits.bytes},
        {"seconds", &options.limits.seconds}}};
-  if (!value.is_object()) return protocol::mismatch("limits", "an object", value);
+  if (auto status = check_object("limits", value); !status.ok()) return status;
   for (const auto& member : value) {
     const std::string name = member.name();
     const auto field =
         std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.name == name; });
     if (field == fields.end())
       return invalid("limits." + name.substr(0, 64), "unknown; allowed: " + names_in(fields));
-    if (member.value.is_null()) continue;
+    if (member.value.is_null() || !protocol::is_last(value, name, member.value)) continue;
     auto limit =
         protocol::read_integer(member.value, "limits." + name,
                                {1, std::numeric_limits<std::int64_t>::max(), "an integer >= 1"});
@@ -120,7 +128,7 @@ Status read_limits(const Value& value, SessionOptions& options) {
 
 // Each value as strictly as a request's would be read.
 Status read_sampling(const Value& value, SessionOptions& options) {
-  if (!value.is_object()) return protocol::mismatch("sampling", "an object", value);
+  if (auto status = check_object("sampling", value); !status.ok()) return status;
   protocol::ChatRequest scratch;
   json::Writer w;
   w.begin_object();
@@ -273,8 +281,7 @@ Result<SessionRequest> read_session_request(const std::string& body, const Model
   if (!document) return std::move(document).error();
   const Value root = document->root();
   if (!root.is_object()) return protocol::mismatch("", "the body to be an object", root);
-  if (root.size() > protocol::kMaxMembers)
-    return protocol::too_many_members("", protocol::kMaxMembers);
+  if (auto status = check_object("", root); !status.ok()) return std::move(status).error();
   for (const auto& member : root) {
     const std::string name = member.name();
     if (member.value.is_null() || !protocol::is_last(root, name, member.value)) continue;

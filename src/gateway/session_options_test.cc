@@ -49,6 +49,33 @@ TEST(SessionOptions, what_is_kept_as_text_reads_back_as_it_was) {
   EXPECT_EQ(back->text(), request.options.text());
 }
 
+// As json has it: the last counts, what stands before it is as if it were not there.
+TEST(SessionOptions, of_equal_names_the_last_counts_at_every_depth) {
+  struct Row {
+    const char* body;
+    const char* plain;
+  };
+  const std::vector<Row> rows{
+      {R"({"mode":"linear","mode":"tree"})", "{}"},
+      {R"({"mode":"linear","mode":null})", "{}"},
+      {R"({"mode":"graph","mode":"strict"})", R"({"mode":"strict"})"},
+      {R"({"limits":{"turns":5},"limits":{"tokens":6}})", R"({"limits":{"tokens":6}})"},
+      {R"({"limits":{"turns":5,"turns":7}})", R"({"limits":{"turns":7}})"},
+      {R"({"limits":{"turns":5,"turns":null}})", "{}"},
+      {R"({"limits":{"turns":"x","turns":7}})", R"({"limits":{"turns":7}})"},
+      {R"({"sampling":{"seed":1,"seed":2}})", R"({"sampling":{"seed":2}})"},
+      {R"({"sampling":{"seed":"x","seed":null}})", "{}"},
+      {R"({"secret":true,"secret":false})", "{}"},
+      {R"({"metadata":7,"metadata":{"a":1}})", R"({"metadata":{"a":1}})"}};
+  for (const auto& row : rows) {
+    const auto request = accepted(row.body);
+    const auto plain = accepted(row.plain);
+    EXPECT_EQ(request.options, plain.options) << row.body;
+    EXPECT_EQ(request.metadata, plain.metadata) << row.body;
+    EXPECT_EQ(request.secret, plain.secret) << row.body;
+  }
+}
+
 TEST(SessionOptions, what_is_wrong_is_refused_naming_the_option_and_what_is_allowed) {
   struct Row {
     const char* body;

@@ -1,6 +1,7 @@
 #include "gateway/sessions_endpoint.h"
 
 #include <charconv>
+#include <map>
 #include <optional>
 
 #include "base/random.h"
@@ -43,11 +44,8 @@ Status read_number(std::string_view text, const std::string& field, std::uint64_
                             std::string(text.substr(0, kMaxIdInMessage)) + "\"");
 }
 
-// One `name=value` of the query.
-Status read_parameter(std::string_view parameter, store::SessionQuery& query) {
-  const auto equals = std::min(parameter.find('='), parameter.size());
-  const auto name = parameter.substr(0, equals);
-  const auto value = parameter.substr(std::min(equals + 1, parameter.size()));
+// One parameter of the query.
+Status read_parameter(std::string_view name, std::string_view value, store::SessionQuery& query) {
   if (name == "limit") {
     std::uint64_t limit = 0;
     if (auto status = read_number(value, "limit", 1, kMaxPage, limit); !status.ok()) return status;
@@ -66,15 +64,23 @@ Status read_parameter(std::string_view parameter, store::SessionQuery& query) {
                  "unknown parameter; allowed: limit, after, implicit");
 }
 
+// As in a body: of equal names the last counts.
 Result<store::SessionQuery> read_query(std::string_view text, const Caller& caller) {
+  std::map<std::string_view, std::string_view> parameters;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('&'), text.size());
+    const auto parameter = text.substr(0, end);
+    const auto equals = std::min(parameter.find('='), parameter.size());
+    parameters[parameter.substr(0, equals)] =
+        parameter.substr(std::min(equals + 1, parameter.size()));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
   store::SessionQuery query;
   query.owner = caller.owner;
   query.limit = kPage;
-  while (!text.empty()) {
-    const auto end = std::min(text.find('&'), text.size());
-    if (auto status = read_parameter(text.substr(0, end), query); !status.ok())
+  for (const auto& [name, value] : parameters) {
+    if (auto status = read_parameter(name, value, query); !status.ok())
       return std::move(status).error();
-    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return query;
 }
