@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "gateway/client_profiles.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
 class App;
 }
 

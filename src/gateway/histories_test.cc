@@ -14,7 +14,6 @@ namespace verbatim::gateway {
 namespace {
 
 using testing::Scene;
-using trajectory::Attach;
 using trajectory::TurnPtr;
 
 struct Step {
