@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -139,8 +140,6 @@ SHELL_CALLS = [
     ['{"command": "false", "description": "Fails"}'],
     ['{"command": "cat log.txt", "description": "Reads <again> &amp; again"}'],
 ]
-
-
 TITLE = {"when": {"tail": "Generate a title for this conversation:"}, "text": "<think>\n\n</think>\n\nA log with a camel"}
 
 
@@ -174,8 +173,9 @@ def test_opencode_goes_on_the_next_day_where_it_stopped(make_stack, forward, tmp
     call, answer, last = task("bash", SHELL_CALLS[1:2])[0], {"text": "Noted."}, {"text": "Still here."}
     stack = make_stack(script=[TITLE, call, answer, last])
     forwarder = forward(stack.gateway)
-    # 25 hours apart, so the dates differ at any time.
-    assert run_opencode(tmp_path, forwarder, "Keep a log.", TZ="Etc/GMT+11") == "Noted."
+    # At least 25 hours apart, so the dates differ at any time; and no midnight within the first run.
+    before = "Etc/GMT+12" if time.gmtime().tm_hour == 10 else "Etc/GMT+11"
+    assert run_opencode(tmp_path, forwarder, "Keep a log.", TZ=before) == "Noted."
     assert run_opencode(tmp_path, forwarder, "Are you there?", "--continue", TZ="Etc/GMT-14") == "Still here."
     (session,) = stack.gateway.http.get("/sessions?implicit=true").json()["data"]
     sent = [each.body["messages"][0]["content"] for each in forwarder.sent if "tools" in each.body]
