@@ -40,13 +40,14 @@ def task(name: str, calls: list[list[str]]) -> list[dict]:
 
 
 def run_agent(folder: Path, forwarder: Forwarder, command: list, environment: dict) -> str:
-    """Runs an agent in a home of its own, from which nothing but loopback can be reached; what it printed."""
+    """Runs an agent in a home of its own, from which nothing but loopback can be reached; what it printed. Some take seconds of CPU to start,
+    minutes on a busy machine."""
     home = folder / "home"
     work = folder / "work"
     for each in (home, work):
         each.mkdir(exist_ok=True)
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-    done = subprocess.run([str(each) for each in command], cwd=work, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+    done = subprocess.run([str(each) for each in command], cwd=work, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240,
                           env=kept | {"HOME": str(home), "TMPDIR": str(work)} | forwarder.environment() | environment)
     assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
     assert forwarder.strays == [], "the agent wants more than the gateway"
