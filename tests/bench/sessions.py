@@ -48,7 +48,8 @@ def main() -> None:
                      "--ids-per-event", "64"])
     records = tempfile.TemporaryDirectory(prefix="bench-records-")
     gateway = Server([args.tool, "serve", "--port", "0", "--engine", engine.url, "--tokenizer", str(TOY), "--chat-template", str(TOY / "chatml.jinja"), "--threads", "1",
-                      "--max-model-len", "1000000", "--store", args.store, "--data-dir", records.name + "/data", *(["--record-dir", records.name] if args.record else [])])
+                      "--max-model-len", "1000000", "--store", args.store, *([] if args.store == "memory" else ["--data-dir", records.name + "/data"]),
+                      *(["--record-dir", records.name] if args.record else [])])
     try:
         sessions = [Session(gateway) for _ in range(args.sessions)]
         figures: dict[int, list[float]] = {at: [] for at in AT}
