@@ -70,7 +70,7 @@ Task<Result<std::vector<store::TurnPtr>>> BrokenStore::commit(store::NewTurns ad
       ++lost_[turn->session_id];
       break;
     case Break::kWrongLogprob:
-      turn->logprobs.back() -= kLogprobStep;
+      if (!turn->logprobs.empty()) turn->logprobs.back() -= kLogprobStep;
       break;
     case Break::kStaleParent:
       if (const auto others = at_once(inner_.turns(turn->session_id)))

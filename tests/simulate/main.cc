@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
                      "kind and mode of the engine in all worlds: " + driven_names());
   program.add_option("--toy", settings.toy_dir, "folder of the toy model")->capture_default_str();
   program.add_flag("--quiet", settings.quiet, "the summary only");
-  program.footer("Example: simulate --seeds 200 --turns 130000");
+  program.footer("Example: simulate --seeds 200 --turns 175000");
   CLI11_PARSE(program, argc, argv);
   settings.on_disk = store == "sqlite";
   if (!settings.broken_name.empty()) {

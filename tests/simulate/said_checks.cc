@@ -60,7 +60,7 @@ void Checks::check_said(const Turn& turn) {
   check_history(turn, *served);
 }
 
-// I1 of this path: the engine was told the recorded history, one message behind the other, and then
+// I4 of this path: the engine was told the recorded history, one message behind the other, and then
 // what is new.
 void Checks::check_history(const Turn& turn, const Served& served) {
   std::vector<Message> told;
@@ -72,7 +72,7 @@ void Checks::check_history(const Turn& turn, const Served& served) {
     for (const auto& part : {message.reasoning.value_or(""), message.text}) {
       const std::string text = trimmed(part);
       const auto found = prompt.find(text, at);
-      check(found != std::string::npos, "I1",
+      check(found != std::string::npos, "I4",
             "\"" + text + "\" in the prompt of " + turn.request_id + " behind what came before it",
             prompt);
       at = found + text.size();

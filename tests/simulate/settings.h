@@ -21,7 +21,7 @@ std::optional<Break> break_named(const std::string& name);
 struct Settings {
   std::uint64_t seeds = 200;
   std::uint64_t first_seed = 1;
-  std::uint64_t turns = 130'000;  // requests for a turn, over all seeds
+  std::uint64_t turns = 175'000;  // requests for a turn, over all seeds
   Break broken = Break::kNone;
   std::string broken_name;
   bool on_disk = false;  // SQLite on a disk that fails and loses power; else in memory
