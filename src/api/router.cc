@@ -29,6 +29,8 @@ Task<void> health(Services&, Call& call) {
 }
 
 Task<void> ready(Services& services, Call& call) {
+  const auto kept = co_await services.store.probe();
+  if (!kept.ok()) co_return co_await send_error(call.responder, kept.error());
   const auto status =
       co_await services.engine.ready(services.runtime.clock().now() + kReadyTimeout);
   if (!status.ok()) {

@@ -64,6 +64,20 @@ TEST(Router, head_is_a_get_without_its_body) {
   });
 }
 
+TEST(Router, ready_means_that_turns_would_be_kept) {
+  GatewayOnSim gateway;
+  gateway.run([&](HttpCaller& c) -> Task<void> {
+    gateway.store.takes_none =
+        base::error(base::ErrorKind::kUnavailable, "the store can't write (disk full)");
+    const auto no = co_await c.get("/ready");
+    EXPECT_EQ(no.status, 503);
+    EXPECT_EQ(no.text("error", "message"), "the store can't write (disk full)");
+    gateway.store.takes_none.reset();
+    const auto yes = co_await c.get("/ready");
+    EXPECT_EQ(yes.status, 200) << yes.body;
+  });
+}
+
 TEST(Router, ready_means_that_the_engine_made_a_token) {
   GatewayOnSim gateway;
   gateway.run([&](HttpCaller& c) -> Task<void> {

@@ -359,6 +359,22 @@ TEST(ChatEndpoint, a_store_that_cannot_commit_is_told_as_503_or_in_band) {
   }
 }
 
+// The first turn of a conversation asks the store for nothing else.
+TEST(ChatEndpoint, a_store_that_is_known_to_take_no_turns_costs_no_sampling) {
+  for (const char* path : {"/", "/s1"}) {
+    ChatServer server;
+    server.scene.store.takes_none = base::error(ErrorKind::kUnavailable, "the store can't write");
+    server.run([&](HttpCaller& c) -> Task<void> {
+      for (const auto& request : {kWhole, kStream}) {
+        const auto answer = co_await c.post(path, request);
+        EXPECT_EQ(answer.status, 503) << path;
+        EXPECT_NE(answer.body.find("the store can't write"), std::string::npos);
+      }
+    });
+    EXPECT_TRUE(server.scene.engine.asked.empty()) << path;
+  }
+}
+
 TEST(ChatEndpoint, a_store_that_cannot_look_up_the_session_is_503) {
   ChatServer server;
   server.scene.store.session_fails = base::error(ErrorKind::kUnavailable, "disk gone");

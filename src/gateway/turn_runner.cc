@@ -174,7 +174,10 @@ Task<Result<Plan>> TurnRunner::plan(TurnRequest& request, base::MonoTime receive
     (void)probe;
   }
   auto plan = co_await planner_.plan(request);
-  if (!plan || !plan->session_id.empty()) co_return plan;
+  if (!plan) co_return plan;
+  status = co_await store_.takes_turns(plan->session_id, plan->session_use);
+  if (!status.ok()) co_return std::move(status).error();
+  if (!plan->session_id.empty()) co_return plan;
   plan->session_id = base::new_hex_id(runtime_.random);
   auto spec = std::make_shared<store::SessionSpec>(plan->session_id, runtime_.clock().wall_ms());
   spec->owner = request.owner;

@@ -141,9 +141,22 @@ Status MemoryStore::check(const NewTurns& added) const {
   for (const auto& turn : added.turns) {
     if (by_id_.contains(turn->id)) return turn_exists();
   }
-  if (added.use == SessionUse::kExisting && created_bytes_ >= limits_.bytes)
+  return room_for(added.use);
+}
+
+Status MemoryStore::room_for(SessionUse use) const {
+  if (use == SessionUse::kExisting && created_bytes_ >= limits_.bytes)
     return full("bytes of turns", limits_.bytes);
   return {};
+}
+
+Task<Status> MemoryStore::takes_turns(std::string /*session_id*/, SessionUse use) {
+  std::lock_guard lock(mutex_);
+  co_return room_for(use);
+}
+
+Task<Status> MemoryStore::probe() {
+  co_return Status();
 }
 
 // The session of the turns, made where it is theirs to make.

@@ -43,6 +43,8 @@ class MemoryStore final : public Store {
   base::Task<base::Result<std::vector<TurnPtr>>> newest(const trajectory::Digest& root) override;
   base::Task<base::Result<std::vector<TurnPtr>>> by_ids(
       std::span<const std::uint64_t> ids) override;
+  base::Task<base::Status> takes_turns(std::string session_id, SessionUse use) override;
+  base::Task<base::Status> probe() override;
   [[nodiscard]] std::string dump() const override;
 
  private:
@@ -56,7 +58,8 @@ class MemoryStore final : public Store {
   // Of an owner, in order of creation.
   using Numbers = std::map<std::pair<std::string, std::uint64_t>, const Session*>;
 
-  base::Status check(const NewTurns& added) const;
+  [[nodiscard]] base::Status room_for(SessionUse use) const;
+  [[nodiscard]] base::Status check(const NewTurns& added) const;
   base::Result<Session*> open(const NewTurns& added);
   Session& insert(std::shared_ptr<const SessionSpec> spec, bool implicit);
   TurnPtr add(Session& session, std::unique_ptr<Turn> turn);

@@ -195,6 +195,9 @@ TEST(MemoryStore, refuses_more_than_it_may_keep) {
   EXPECT_EQ(create(store, SessionSpec("c", 0)).error().kind, base::ErrorKind::kUnavailable);
   EXPECT_EQ(commit(store, make_turn("b", nullptr, 2), SessionUse::kExisting).error().kind,
             base::ErrorKind::kUnavailable);
+  EXPECT_FALSE(run(store.takes_turns("s", SessionUse::kExisting)).ok())
+      << "known before it is sampled";
+  EXPECT_TRUE(run(store.takes_turns("s", SessionUse::kImplicit)).ok());
   EXPECT_EQ(store.dump(), before);
   ASSERT_TRUE(run(store.delete_session("a")).ok());
   EXPECT_TRUE(create(store, SessionSpec("c", 0)).ok());

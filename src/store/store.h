@@ -111,6 +111,12 @@ class Store : public trajectory::NodeSource {
   // (a turn of this id exists), kUnavailable.
   virtual base::Task<base::Result<std::vector<TurnPtr>>> commit(NewTurns added) = 0;
 
+  // Would turns of a session be kept, as far as is known? Asked before an engine works for them.
+  // Where the last write failed a small one is tried. kUnavailable says why not.
+  virtual base::Task<base::Status> takes_turns(std::string session_id, SessionUse use) = 0;
+  // Tries a small write, at most one a second while they succeed: is this store ready?
+  virtual base::Task<base::Status> probe() = 0;
+
   // All that is kept, as text: equal exactly when nothing changed. For tests and audits; excludes
   // times of use.
   [[nodiscard]] virtual std::string dump() const = 0;

@@ -96,6 +96,13 @@ Task<Result<std::vector<store::TurnPtr>>> DiskView::by_ids(std::span<const std::
   co_return not_asked();
 }
 
+Task<Status> DiskView::takes_turns(std::string /*session_id*/, store::SessionUse /*use*/) {
+  co_return not_asked();
+}
+Task<Status> DiskView::probe() {
+  co_return not_asked();
+}
+
 KeptStore::KeptStore(const Setup& setup)
     : setup_(setup),
       random_(setup.seed),

@@ -38,6 +38,8 @@ class DiskView final : public store::Store {
       std::span<const trajectory::Digest> digests) override;
   base::Task<base::Result<std::vector<store::TurnPtr>>> by_ids(
       std::span<const std::uint64_t> ids) override;
+  base::Task<base::Status> takes_turns(std::string session_id, store::SessionUse use) override;
+  base::Task<base::Status> probe() override;
 
  private:
   std::unique_ptr<store::sqlite::Connection> connection_;

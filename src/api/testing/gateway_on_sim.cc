@@ -14,6 +14,7 @@ using base::Task;
 GatewayOnSim::GatewayOnSim(std::uint64_t seed)
     : world(seed),
       model(gateway::testing::toy_model()),
+      store(world.runtime),
       recorder(world.files, world.worker, "records", model->checkpoint) {
   engine_options.tokenizer = chat::testing::toy_tokenizer();
   engine_options.behaviour = sim::Behaviour::kFixedText;

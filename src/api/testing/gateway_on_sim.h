@@ -8,10 +8,10 @@
 
 #include "api/instance.h"
 #include "base/sim/sim_world.h"
+#include "gateway/testing/flaky_store.h"
 #include "gateway/testing/http_caller.h"
 #include "gateway/testing/toy_model.h"
 #include "sim/sim_engine.h"
-#include "store/memory_store.h"
 
 namespace verbatim::api::testing {
 
@@ -30,7 +30,7 @@ class GatewayOnSim {
   InstanceOptions options;
   bool learns = true;  // the gateway asks the engine for its context before `body` runs
   std::unique_ptr<gateway::Model> model;
-  store::MemoryStore store;
+  gateway::testing::FlakyStore store;
   gateway::Recorder recorder;
   std::unique_ptr<sim::SimEngine> engine;
   std::unique_ptr<Instance> instance;

@@ -23,6 +23,7 @@ class FlakyStore final : private KeptStore, public store::testing::ForwardingSto
   std::optional<base::Error> find_fails;
   std::optional<base::Error> session_fails;
   std::optional<base::Error> commit_fails;  // nothing is changed then
+  std::optional<base::Error> takes_none;    // takes_turns() and probe() fail with it
   base::Duration commit_takes{0};           // before it is done
   int finds = 0;
   int newests = 0;
@@ -37,6 +38,14 @@ class FlakyStore final : private KeptStore, public store::testing::ForwardingSto
     if (commit_takes.count() != 0) co_await base::sleep_for(runtime_.executor, commit_takes);
     if (commit_fails) co_return *commit_fails;
     co_return co_await inner_.commit(std::move(added));
+  }
+  base::Task<base::Status> takes_turns(std::string session_id, store::SessionUse use) override {
+    if (takes_none) co_return *takes_none;
+    co_return co_await inner_.takes_turns(std::move(session_id), use);
+  }
+  base::Task<base::Status> probe() override {
+    if (takes_none) co_return *takes_none;
+    co_return co_await inner_.probe();
   }
   base::Task<base::Result<std::vector<store::TurnPtr>>> find(
       std::span<const trajectory::Digest> digests) override {

@@ -158,12 +158,15 @@ TEST(SqliteDatabase, a_disk_that_takes_nothing_refuses_new_turns_until_it_does) 
   const auto refused = commit(stage, full_turn(random, "s", first->front()));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, ErrorKind::kUnavailable);
-  const auto root = first->front()->root_digest;
-  EXPECT_FALSE(stage.run(stage.store().newest(root)).ok()) << "a turn is planned in vain";
+  const auto takes = [&] {
+    return stage.run(stage.store().takes_turns("s", SessionUse::kExisting)).ok();
+  };
+  EXPECT_FALSE(takes()) << "a turn is sampled in vain";
+  EXPECT_FALSE(stage.run(stage.store().probe()).ok());
   EXPECT_TRUE(stage.run(stage.store().turns("s")).ok()) << "what is there can be read";
   EXPECT_EQ(stage.store().dump(), before);
   stage.vfs.options().fail_write = 0;
-  EXPECT_TRUE(stage.run(stage.store().newest(root)).ok());
+  EXPECT_TRUE(takes());
   EXPECT_TRUE(commit(stage, full_turn(random, "s", first->front())).ok());
 }
 
@@ -201,6 +204,21 @@ TEST(SqliteDatabase, what_is_in_memory_stays_bounded) {
 TEST(SqliteDatabase, roots_are_kept_once_and_leave_with_their_last_session) {
   SqliteStage stage(1);
   base::SeededRandom random(1);
+TEST(SqliteDatabase, a_disk_that_failed_since_the_last_write_is_found_by_a_probe) {
+  SqliteStage stage(1);
+  EXPECT_TRUE(stage.run(stage.store().probe()).ok());
+  stage.vfs.options().fail_write = 1000;
+  EXPECT_TRUE(stage.run(stage.store().probe()).ok()) << "at most one write a second";
+  stage.executor.run_for(std::chrono::seconds(2));
+  const auto refused = stage.run(stage.store().probe());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("the store can't write"), std::string::npos);
+  EXPECT_FALSE(stage.run(stage.store().takes_turns("s", SessionUse::kImplicit)).ok());
+  stage.vfs.options().fail_write = 0;
+  EXPECT_TRUE(stage.run(stage.store().probe()).ok()) << "one that failed is tried at once";
+  EXPECT_TRUE(stage.run(stage.store().takes_turns("s", SessionUse::kImplicit)).ok());
+}
+
   const auto root = testing::full_root(random);
   for (const std::string id : {"a", "b"}) {
     ASSERT_TRUE(stage.run(stage.store().create_session(SessionSpec(id, 1))).ok());

@@ -14,6 +14,8 @@ using base::Task;
 
 namespace {
 
+constexpr base::Duration kProbeEach = std::chrono::seconds(1);
+
 // What a coroutine waits for that another thread answers; resumed on its executor.
 template <class T>
 class Reply {
@@ -96,6 +98,14 @@ class Creation final : public Change<Status> {
     if (!batch.ok()) return answer(batch);
     if (!*result_) return answer(result_->error());
     database_.cache().committed(**result_);
+// A write of its own, that changes nothing which anybody asks for.
+class Touch final : public Change<Status> {
+ public:
+  using Change::Change;
+  Status apply(Tables& tables) override { return tables.touch(); }
+  void settle(const Status& batch) override { answer(batch); }
+};
+
     answer(Status());
   }
 
@@ -218,8 +228,6 @@ Task<Result<std::vector<TurnPtr>>> SqliteStore::turns(std::string session_id) {
 }
 
 Task<Result<TurnPtr>> SqliteStore::last_turn(std::string session_id) {
-  auto status = co_await ready(false);
-  if (!status.ok()) co_return std::move(status).error();
   if (auto known = database_.cache().last_turn(session_id)) co_return *known;
   Read read(database_, executor_,
             [&session_id](Reader& reader) { return reader.last_turn(session_id); });
@@ -247,17 +255,21 @@ Task<Status> SqliteStore::settled() {
   co_return co_await fence;
 }
 
-Task<Status> SqliteStore::ready(bool named) {
-  const bool broken = database_.writer().broken();
-  if (!broken && !named) co_return Status();
-  auto status = co_await settled();
-  // Whether the turns under way came to disk or not, is seen by reading.
-  co_return broken ? status : Status();
+Task<Status> SqliteStore::takes_turns(std::string /*session_id*/, SessionUse /*use*/) {
+  if (!database_.writer().broken()) co_return Status();
+  co_return co_await settled();
+}
+
+Task<Status> SqliteStore::probe() {
+  const auto now = executor_.clock().now();
+  const bool lately = probed_ && now - *probed_ < kProbeEach;
+  if (lately && !database_.writer().broken()) co_return Status();
+  probed_ = now;
+  Touch touch(database_, executor_);
+  co_return co_await touch;
 }
 
 Task<Result<std::vector<TurnPtr>>> SqliteStore::newest(const trajectory::Digest& root) {
-  auto status = co_await ready(false);
-  if (!status.ok()) co_return std::move(status).error();
   std::vector<TurnPtr> newest;
   if (auto turn = database_.cache().newest(root)) newest.push_back(std::move(turn));
   co_return newest;
@@ -265,16 +277,15 @@ Task<Result<std::vector<TurnPtr>>> SqliteStore::newest(const trajectory::Digest&
 
 Task<Result<std::vector<TurnPtr>>> SqliteStore::find(std::span<const trajectory::Digest> digests) {
   const std::vector<trajectory::Digest> wanted(digests.begin(), digests.end());
-  auto status = co_await ready(database_.writer().under_way(wanted));
-  if (!status.ok()) co_return std::move(status).error();
+  if (database_.writer().under_way(wanted)) (void)co_await settled();
   Read read(database_, executor_, [&wanted](Reader& reader) { return reader.find(wanted); });
   co_return co_await read;
 }
 
 Task<Result<std::vector<TurnPtr>>> SqliteStore::by_ids(std::span<const std::uint64_t> ids) {
+// Turns under way are waited for; whether they came to disk is seen by reading.
   const std::vector<std::uint64_t> wanted(ids.begin(), ids.end());
-  auto status = co_await ready(database_.writer().under_way(wanted));
-  if (!status.ok()) co_return std::move(status).error();
+  if (database_.writer().under_way(wanted)) (void)co_await settled();
   std::vector<TurnPtr> known;
   for (const auto id : wanted) {
     if (auto turn = database_.cache().turn_with_id(id)) known.push_back(std::move(turn));

@@ -9,9 +9,8 @@ namespace verbatim::store::sqlite {
 // A store on disk, as the tasks of one executor use it: they are resumed there. One per executor,
 // on a database that all share. A call that was acknowledged has been synced.
 //
-// Behind a write that failed, changes and look-ups for new turns (find, by_ids, newest, last_turn)
-// answer kUnavailable until a write succeeds again, so that no engine works for a turn that could
-// not be kept; each of them has it tried. Sessions can be looked at meanwhile.
+// Behind a write that failed, changes and takes_turns() answer kUnavailable until a write succeeds
+// again; each of them has it tried. What is there can be looked at meanwhile.
 class SqliteStore final : public Store {
  public:
   SqliteStore(Database& database, base::Executor& executor)
@@ -34,16 +33,17 @@ class SqliteStore final : public Store {
   base::Task<base::Result<std::vector<TurnPtr>>> by_ids(
       std::span<const std::uint64_t> ids) override;
   base::Task<base::Result<std::vector<TurnPtr>>> newest(const trajectory::Digest& root) override;
+  base::Task<base::Status> takes_turns(std::string session_id, SessionUse use) override;
+  base::Task<base::Status> probe() override;
   [[nodiscard]] std::string dump() const override { return database_.dump(); }
 
  private:
-  // Until the disk has taken what is queued, or a probe.
+  // Until the disk has taken what is queued, or refused it.
   base::Task<base::Status> settled();
-  // Where a write failed, or `named` turns are under way.
-  base::Task<base::Status> ready(bool named);
 
   Database& database_;
   base::Executor& executor_;
+  std::optional<base::MonoTime> probed_;
 };
 
 }  // namespace verbatim::store::sqlite

@@ -70,6 +70,10 @@ Status Tables::prepare() {
   return {};
 }
 
+Status Tables::touch() {
+  return connection_->run("UPDATE meta SET value = value + 1 WHERE name = 'probe'");
+}
+
 Status Tables::any(Use& query, bool& found) {
   const auto row = query->step();
   if (!row) return row.error();

@@ -48,6 +48,8 @@ class Tables {
   base::Status add(PreparedTurns& prepared, ChangeResult& result);
   // Drops sessions of stateless chat that are too much, but not `keep`. Their ids.
   base::Status shrink(const std::string& keep, std::vector<std::string>& dropped);
+  // A write that nobody sees.
+  base::Status touch();
   // The transaction was given up, or committed.
   void given_up() {
     implicit_bytes_ = kept_implicit_bytes_;

@@ -55,6 +55,10 @@ class ForwardingStore : public Store {
       std::span<const std::uint64_t> ids) override {
     return inner_.by_ids(ids);
   }
+  base::Task<base::Status> takes_turns(std::string session_id, SessionUse use) override {
+    return inner_.takes_turns(std::move(session_id), use);
+  }
+  base::Task<base::Status> probe() override { return inner_.probe(); }
   [[nodiscard]] std::string dump() const override { return inner_.dump(); }
 
  protected:
