@@ -118,6 +118,21 @@ class SystemFileLock final : public FileLock {
   Fd fd_;
 };
 
+class SystemFilePlace final : public FilePlace {
+ public:
+  SystemFilePlace(std::string path, const struct stat& file)
+      : path_(std::move(path)), device_(file.st_dev), number_(file.st_ino) {}
+  bool kept() const override {
+    struct stat now{};
+    return ::stat(path_.c_str(), &now) == 0 && now.st_dev == device_ && now.st_ino == number_;
+  }
+
+ private:
+  const std::string path_;
+  const dev_t device_;
+  const ino_t number_;
+};
+
 class SystemMappedFile final : public MappedFile {
  public:
   SystemMappedFile(const void* data, std::size_t size) : data_(data), size_(size) {}
@@ -213,6 +228,12 @@ class SystemFiles final : public Files {
   }
 
   bool exists(const std::string& path) override { return ::access(path.c_str(), F_OK) == 0; }
+
+  Result<std::unique_ptr<FilePlace>> place(const std::string& path) override {
+    struct stat file{};
+    if (::stat(path.c_str(), &file) != 0) return system_error("can't find", path, errno);
+    return std::unique_ptr<FilePlace>(new SystemFilePlace(path, file));
+  }
 
   Status remove(const std::string& path) override {
     if (::unlink(path.c_str()) == 0) return {};

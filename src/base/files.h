@@ -39,6 +39,14 @@ class FileLock {
   virtual ~FileLock() = default;
 };
 
+// What a path meant when this was made.
+class FilePlace {
+ public:
+  virtual ~FilePlace() = default;
+  // Is that file still there, by this name? Thread-safe; costs a look at the directory.
+  [[nodiscard]] virtual bool kept() const = 0;
+};
+
 // The file system. Blocking: call it at start-up or on a Worker, never on an executor's thread.
 // Thread-safe. Real form: system_files(); simulated twin: base/sim/sim_files.h (keeps everything in
 // memory, fails on request, forgets what was not synced).
@@ -58,6 +66,8 @@ class Files {
   // The same, where those that are made are for their owner alone.
   virtual Status make_private_directories(const std::string& path) = 0;
   [[nodiscard]] virtual bool exists(const std::string& path) = 0;
+  // Of a file that somebody holds open for as long: else another one may come to look the same.
+  virtual Result<std::unique_ptr<FilePlace>> place(const std::string& path) = 0;
   // A file, or an empty directory.
   virtual Status remove(const std::string& path) = 0;
   // Waits until all that was written to the file system of `path` (a directory) survives a crash of

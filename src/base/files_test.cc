@@ -116,6 +116,21 @@ TEST_P(FilesContract, a_mapping_keeps_the_replaced_file) {
   EXPECT_EQ(files_->read(at("v"), 100).value(), "newer");
 }
 
+TEST_P(FilesContract, a_place_is_kept_while_its_name_means_the_same_file) {
+  ASSERT_TRUE(files_->replace(at("v"), "one").ok());
+  const auto held = files_->open_append(at("v"));
+  const auto place = files_->place(at("v"));
+  ASSERT_TRUE(place.ok());
+  EXPECT_TRUE((*place)->kept());
+  EXPECT_TRUE((*held)->append("more").ok());
+  EXPECT_TRUE((*place)->kept()) << "what is in it is another matter";
+  ASSERT_TRUE(files_->replace(at("v"), "one").ok());
+  EXPECT_FALSE((*place)->kept()) << "replaced";
+  ASSERT_TRUE(files_->remove(at("v")).ok());
+  EXPECT_FALSE((*place)->kept()) << "removed";
+  EXPECT_EQ(files_->place(at("v")).error().kind, ErrorKind::kNotFound);
+}
+
 TEST_P(FilesContract, an_empty_file_can_be_mapped) {
   EXPECT_TRUE(files_->replace(at("empty"), "").ok());
   auto mapped = files_->map(at("empty"));

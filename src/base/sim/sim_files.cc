@@ -136,6 +136,27 @@ Result<std::unique_ptr<AppendFile>> SimFiles::open_append(const std::string& pat
   return std::unique_ptr<AppendFile>(std::move(file));
 }
 
+class SimFilePlace final : public FilePlace {
+ public:
+  SimFilePlace(SimFiles& files, std::string path, SimFiles::NodeRef node)
+      : files_(files), path_(std::move(path)), node_(std::move(node)) {}
+  [[nodiscard]] bool kept() const override {
+    const auto now = files_.files_.find(path_);
+    return now != files_.files_.end() && now->second == node_;
+  }
+
+ private:
+  SimFiles& files_;
+  const std::string path_;
+  const SimFiles::NodeRef node_;
+};
+
+Result<std::unique_ptr<FilePlace>> SimFiles::place(const std::string& path) {
+  const auto file = files_.find(path);
+  if (file == files_.end()) return missing("can't find", path);
+  return std::unique_ptr<FilePlace>(new SimFilePlace(*this, path, file->second));
+}
+
 Result<std::unique_ptr<FileLock>> SimFiles::lock(const std::string& path) {
   if (!directories_.contains(parent_of(path))) return missing("can't open", path);
   if (!locked_.insert(path).second)

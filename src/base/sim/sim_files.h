@@ -45,6 +45,7 @@ class SimFiles final : public Files {
     return make_directories(path);
   }
   [[nodiscard]] bool exists(const std::string& path) override;
+  Result<std::unique_ptr<FilePlace>> place(const std::string& path) override;
   Status remove(const std::string& path) override;
   Status sync_all(const std::string& path) override;
   Result<std::vector<std::string>> list(const std::string& path) override;
@@ -57,6 +58,7 @@ class SimFiles final : public Files {
  private:
   friend class SimAppendFile;
   friend class SimFileLock;
+  friend class SimFilePlace;
   struct Node {
     std::string bytes;
     std::size_t synced = 0;  // this many of `bytes` survive a crash...

@@ -64,6 +64,7 @@ Result<std::unique_ptr<Database>> Database::open(base::Files& files, base::Rando
   if (auto status = database->open_writer(random, how); !status.ok())
     return std::move(status).error();
   if (auto status = database->open_readers(); !status.ok()) return std::move(status).error();
+  if (auto status = database->note_places(files); !status.ok()) return std::move(status).error();
   return database;
 }
 
@@ -103,7 +104,8 @@ Status Database::open_writer(base::Random& random, Open how) {
   if (!tables) return std::move(tables).error();
   writer_ = std::make_unique<Writer>(
       *workers_.write, write_connection_, std::move(*tables), options_.writer,
-      [this](std::function<void()> done) { checkpoint(std::move(done)); });
+      [this](std::function<void()> done) { checkpoint(std::move(done)); },
+      [this] { return in_place(); });
   return {};
 }
 
@@ -123,6 +125,30 @@ Status Database::open_readers() {
   auto copies = connect(Connection::Mode::kWrite);
   if (!copies) return std::move(copies).error();
   checkpoint_connection_ = std::move(*copies);
+  return {};
+}
+
+// SQLite goes on writing into files that were removed, and what another program makes in their
+// place is not this store. All three are held open, and stay the same for as long.
+Status Database::note_places(base::Files& files) {
+  if (!options_.vfs.empty()) return {};
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    const std::string path = options_.path + suffix;
+    auto place = files.place(path);
+    if (!place) return std::move(place).error();
+    places_.push_back({path, std::move(*place)});
+  }
+  return {};
+}
+
+Status Database::in_place() const {
+  for (const auto& [path, place] : places_) {
+    if (place->kept()) continue;
+    return base::error(ErrorKind::kUnavailable,
+                       path +
+                           " was removed or replaced since this gateway opened it: put the file "
+                           "back, or start the gateway again");
+  }
   return {};
 }
 

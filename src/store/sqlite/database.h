@@ -83,10 +83,18 @@ class Database {
   base::Status open_readers();
   base::Result<Connection> connect(Connection::Mode mode) const;
   void checkpoint(std::function<void()> done);
+  // From here on the files are looked for before each write.
+  base::Status note_places(base::Files& files);
+  [[nodiscard]] base::Status in_place() const;
 
   const DatabaseOptions options_;
   StoreLock lock_;
   std::string key_;
+  struct Place {
+    std::string path;
+    std::unique_ptr<base::FilePlace> place;
+  };
+  std::vector<Place> places_;  // set before anything is written
   int schema_found_ = 0;
   PathCache cache_;
   Connection write_connection_, read_connection_, checkpoint_connection_, dump_connection_;

@@ -18,12 +18,13 @@ int note_pages(void* pages, sqlite3* /*handle*/, const char* /*name*/, int in_lo
 }  // namespace
 
 Writer::Writer(base::Worker& worker, Connection& connection, Tables tables, WriterOptions options,
-               Checkpoint checkpoint)
+               Checkpoint checkpoint, InPlace in_place)
     : worker_(worker),
       connection_(connection),
       tables_(std::move(tables)),
       options_(options),
-      checkpoint_(std::move(checkpoint)) {
+      checkpoint_(std::move(checkpoint)),
+      in_place_(std::move(in_place)) {
   // In place of SQLite's own checkpoints, which would run within commits.
   sqlite3_wal_hook(connection_.handle(), note_pages, &log_pages_);
 }
@@ -129,7 +130,8 @@ Status Writer::probe() {
 }
 
 Status Writer::transact(const std::function<Status()>& change) {
-  auto status = connection_.run("BEGIN IMMEDIATE");
+  auto status = in_place_();
+  if (status.ok()) status = connection_.run("BEGIN IMMEDIATE");
   if (status.ok()) status = change();
   if (status.ok()) status = connection_.run("COMMIT");
   if (status.ok()) {

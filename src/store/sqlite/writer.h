@@ -64,9 +64,11 @@ class Writer {
  public:
   // Copies the log back and calls the function it is given, on another thread.
   using Checkpoint = std::function<void(std::function<void()> done)>;
+  // Is what is written where it will be found again? Asked before each transaction.
+  using InPlace = std::function<base::Status()>;
 
   Writer(base::Worker& worker, Connection& connection, Tables tables, WriterOptions options,
-         Checkpoint checkpoint);
+         Checkpoint checkpoint, InPlace in_place);
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
@@ -100,6 +102,7 @@ class Writer {
   Tables tables_;
   const WriterOptions options_;
   const Checkpoint checkpoint_;
+  const InPlace in_place_;
   std::atomic<bool> broken_ = false;
   int log_pages_ = 0;  // worker's thread
   bool held_ = false;  // worker's thread
