@@ -73,6 +73,7 @@ class Database {
   [[nodiscard]] bool read(std::function<void(Reader& reader)> read);
   [[nodiscard]] std::size_t queued_reads_limit() const { return options_.queued_reads; }
   [[nodiscard]] std::string dump();
+  [[nodiscard]] const std::string& path() const { return options_.path; }
   [[nodiscard]] int schema_found() const { return schema_found_; }
   // Reads on a connection of its own. Ends before this.
   [[nodiscard]] base::Result<std::unique_ptr<CommitLog>> commit_log() const;
@@ -82,19 +83,19 @@ class Database {
   base::Status open_writer(base::Random& random, Open how);
   base::Status open_readers();
   base::Result<Connection> connect(Connection::Mode mode) const;
-  void checkpoint(std::function<void()> done);
   // From here on the files are looked for before each write.
   base::Status note_places(base::Files& files);
   [[nodiscard]] base::Status in_place() const;
+  void checkpoint(std::function<void()> done);
 
   const DatabaseOptions options_;
   StoreLock lock_;
-  std::string key_;
   struct Place {
     std::string path;
     std::unique_ptr<base::FilePlace> place;
   };
   std::vector<Place> places_;  // set before anything is written
+  std::string key_;
   int schema_found_ = 0;
   PathCache cache_;
   Connection write_connection_, read_connection_, checkpoint_connection_, dump_connection_;

@@ -106,9 +106,43 @@ TEST(SqliteDatabase, a_damaged_turn_is_named) {
   ASSERT_TRUE(stage.open().ok());
   const auto turns = stage.run(stage.store().turns("s"));
   ASSERT_FALSE(turns.ok());
-  EXPECT_EQ(turns.error().kind, ErrorKind::kInternal);
+  EXPECT_EQ(turns.error().kind, ErrorKind::kUnavailable);
   EXPECT_NE(turns.error().message.find("turn 1 of session s"), std::string::npos)
       << turns.error().message;
+}
+
+// Whatever is asked, damage is not the request's fault, and the answer says what to do.
+TEST(SqliteDatabase, a_damaged_file_is_told_by_every_question) {
+  SqliteStage stage(1);
+  base::SeededRandom random(1);
+  for (int i = 0; i < 50; ++i) {
+    SessionSpec spec("s" + std::to_string(i), 1);
+    spec.secret_hash = "h" + std::to_string(i);
+    ASSERT_TRUE(stage.run(stage.store().create_session(std::move(spec))).ok());
+    ASSERT_TRUE(commit(stage, full_turn(random, "s" + std::to_string(i), nullptr)).ok());
+  }
+  ASSERT_TRUE(stage.restart());
+  auto& bytes = stage.vfs.bytes(SqliteStage::kPath);
+  std::fill(bytes.begin() + 4096, bytes.end(), 'x');
+  const std::vector<trajectory::Digest> digests(1);
+  const std::vector<std::uint64_t> ids{1};
+  const auto problem = [](const auto& result) {
+    if (result.ok()) return std::string("it was answered");
+    EXPECT_EQ(result.error().kind, ErrorKind::kUnavailable) << result.error().message;
+    return result.error().message;
+  };
+  SessionQuery query{"", 0, 10, true};
+  const std::vector<std::string> told{problem(stage.run(stage.store().session("s1"))),
+                                      problem(stage.run(stage.store().session_of_secret("h1"))),
+                                      problem(stage.run(stage.store().sessions(std::move(query)))),
+                                      problem(stage.run(stage.store().turns("s1"))),
+                                      problem(stage.run(stage.store().last_turn("s1"))),
+                                      problem(stage.run(stage.store().find(digests))),
+                                      problem(stage.run(stage.store().by_ids(ids)))};
+  for (const auto& message : told) {
+    EXPECT_NE(message.find("the store can't be read"), std::string::npos) << message;
+    EXPECT_NE(message.find("verbatim store check --store sqlite:"), std::string::npos) << message;
+  }
 }
 
 TEST(SqliteDatabase, what_is_queued_goes_to_disk_together) {
@@ -170,6 +204,21 @@ TEST(SqliteDatabase, a_disk_that_takes_nothing_refuses_new_turns_until_it_does) 
   EXPECT_TRUE(commit(stage, full_turn(random, "s", first->front())).ok());
 }
 
+TEST(SqliteDatabase, a_disk_that_failed_since_the_last_write_is_found_by_a_probe) {
+  SqliteStage stage(1);
+  EXPECT_TRUE(stage.run(stage.store().probe()).ok());
+  stage.vfs.options().fail_write = 1000;
+  EXPECT_TRUE(stage.run(stage.store().probe()).ok()) << "at most one write a second";
+  stage.executor.run_for(std::chrono::seconds(2));
+  const auto refused = stage.run(stage.store().probe());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("the store can't write"), std::string::npos);
+  EXPECT_FALSE(stage.run(stage.store().takes_turns("s", SessionUse::kImplicit)).ok());
+  stage.vfs.options().fail_write = 0;
+  EXPECT_TRUE(stage.run(stage.store().probe()).ok()) << "one that failed is tried at once";
+  EXPECT_TRUE(stage.run(stage.store().takes_turns("s", SessionUse::kImplicit)).ok());
+}
+
 TEST(SqliteDatabase, a_look_up_waits_for_the_turn_it_names) {
   SqliteStage stage(1);
   base::SeededRandom random(1);
@@ -204,21 +253,6 @@ TEST(SqliteDatabase, what_is_in_memory_stays_bounded) {
 TEST(SqliteDatabase, roots_are_kept_once_and_leave_with_their_last_session) {
   SqliteStage stage(1);
   base::SeededRandom random(1);
-TEST(SqliteDatabase, a_disk_that_failed_since_the_last_write_is_found_by_a_probe) {
-  SqliteStage stage(1);
-  EXPECT_TRUE(stage.run(stage.store().probe()).ok());
-  stage.vfs.options().fail_write = 1000;
-  EXPECT_TRUE(stage.run(stage.store().probe()).ok()) << "at most one write a second";
-  stage.executor.run_for(std::chrono::seconds(2));
-  const auto refused = stage.run(stage.store().probe());
-  ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().message.find("the store can't write"), std::string::npos);
-  EXPECT_FALSE(stage.run(stage.store().takes_turns("s", SessionUse::kImplicit)).ok());
-  stage.vfs.options().fail_write = 0;
-  EXPECT_TRUE(stage.run(stage.store().probe()).ok()) << "one that failed is tried at once";
-  EXPECT_TRUE(stage.run(stage.store().takes_turns("s", SessionUse::kImplicit)).ok());
-}
-
   const auto root = testing::full_root(random);
   for (const std::string id : {"a", "b"}) {
     ASSERT_TRUE(stage.run(stage.store().create_session(SessionSpec(id, 1))).ok());

@@ -57,11 +57,20 @@ class Read final : public Reply<std::invoke_result_t<F&, Reader&>> {
 
  private:
   void begin() override {
-    if (database_.read([this](Reader& reader) { this->answer(read_(reader)); })) return;
+    if (database_.read([this](Reader& reader) { this->answer(told(read_(reader))); })) return;
     this->answer(base::error(ErrorKind::kUnavailable,
                              "the store's disk is slower than what is asked of it: " +
                                  std::to_string(database_.queued_reads_limit()) +
                                  " requests wait for it; try again"));
+  }
+
+  // Damage is nothing that the request could be blamed for, and stays until somebody mends it.
+  Value told(Value read) const {
+    if (read.ok() || read.error().kind != ErrorKind::kInternal) return read;
+    return base::error(ErrorKind::kUnavailable,
+                       "the store can't be read (" + read.error().message +
+                           "); stop this gateway and run: verbatim store check --store sqlite:" +
+                           database_.path());
   }
 
   Database& database_;
@@ -89,6 +98,14 @@ class Fence final : public Change<Status> {
   void settle(const Status& batch) override { answer(batch); }
 };
 
+// A write of its own, that changes nothing which anybody asks for.
+class Touch final : public Change<Status> {
+ public:
+  using Change::Change;
+  Status apply(Tables& tables) override { return tables.touch(); }
+  void settle(const Status& batch) override { answer(batch); }
+};
+
 class Creation final : public Change<Status> {
  public:
   Creation(Database& database, base::Executor& executor, SessionSpec spec)
@@ -98,14 +115,6 @@ class Creation final : public Change<Status> {
     if (!batch.ok()) return answer(batch);
     if (!*result_) return answer(result_->error());
     database_.cache().committed(**result_);
-// A write of its own, that changes nothing which anybody asks for.
-class Touch final : public Change<Status> {
- public:
-  using Change::Change;
-  Status apply(Tables& tables) override { return tables.touch(); }
-  void settle(const Status& batch) override { answer(batch); }
-};
-
     answer(Status());
   }
 
@@ -275,6 +284,7 @@ Task<Result<std::vector<TurnPtr>>> SqliteStore::newest(const trajectory::Digest&
   co_return newest;
 }
 
+// Turns under way are waited for; whether they came to disk is seen by reading.
 Task<Result<std::vector<TurnPtr>>> SqliteStore::find(std::span<const trajectory::Digest> digests) {
   const std::vector<trajectory::Digest> wanted(digests.begin(), digests.end());
   if (database_.writer().under_way(wanted)) (void)co_await settled();
@@ -283,7 +293,6 @@ Task<Result<std::vector<TurnPtr>>> SqliteStore::find(std::span<const trajectory:
 }
 
 Task<Result<std::vector<TurnPtr>>> SqliteStore::by_ids(std::span<const std::uint64_t> ids) {
-// Turns under way are waited for; whether they came to disk is seen by reading.
   const std::vector<std::uint64_t> wanted(ids.begin(), ids.end());
   if (database_.writer().under_way(wanted)) (void)co_await settled();
   std::vector<TurnPtr> known;
