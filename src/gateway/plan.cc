@@ -143,7 +143,7 @@ bool Planner::go_on_behind(const trajectory::TurnPtr& turn, const TurnRequest& r
 }
 
 // At most two queries: for the turn committed last, and for any other by the digests of the
-// history. One more to say why there is none.
+// history. One more where too many are alike, or to say why there is none.
 Task<Status> Planner::attach_in_tree(const TurnRequest& request, Plan& plan) {
   const std::span<const message::Message> messages = request.messages;
   const auto is_answer = [](const auto& message) {
@@ -160,6 +160,8 @@ Task<Status> Planner::attach_in_tree(const TurnRequest& request, Plan& plan) {
   plan.history = chain.back();
   auto found = co_await store_.find(trajectory::attach_digests(messages, chain));
   if (!found) co_return std::move(found).error();
+  if (auto status = co_await add_named(request, plan, chain, *found); !status.ok())
+    co_return status;
   auto placed =
       trajectory::place(messages, chain, *found, request.rules.equality, request.spelling);
   plan.parent = std::move(placed.parent);
@@ -170,6 +172,32 @@ Task<Status> Planner::attach_in_tree(const TurnRequest& request, Plan& plan) {
   if (!plan.parent) co_return co_await explain_root(request, last, plan);
   if (!request.session_id.empty() && last && last->id != plan.parent->id)
     plan.attach.difference = trajectory::first_difference(last, messages, request.spelling);
+  co_return Status();
+}
+
+// Where more turns are alike than a look-up brings, the one whose calls the client gives back may
+// not be among them: their ids name it.
+Task<Status> Planner::add_named(const TurnRequest& request, const Plan& plan,
+                                std::span<const trajectory::Digest> chain,
+                                std::vector<trajectory::TurnPtr>& found) {
+  const auto cut = trajectory::cut_digests(found);
+  std::vector<std::uint64_t> numbers;
+  for (std::size_t i = 0; !cut.empty() && i < chain.size(); ++i) {
+    if (std::find(cut.begin(), cut.end(), chain[i]) == cut.end()) continue;
+    for (const auto& call : request.messages[i].tool_calls) {
+      if (const auto handle = handles_.read(call.id, plan.scope)) numbers.push_back(handle->turn);
+    }
+  }
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  std::erase_if(numbers, [&](const auto number) {
+    return std::any_of(found.begin(), found.end(),
+                       [&](const auto& turn) { return turn->id == number; });
+  });
+  if (numbers.empty()) co_return Status();
+  auto named = co_await store_.by_ids(numbers);
+  if (!named) co_return std::move(named).error();
+  found.insert(found.end(), named->begin(), named->end());
   co_return Status();
 }
 

@@ -102,6 +102,9 @@ class Planner {
   base::Task<base::Status> attach(const TurnRequest& request, Plan& plan);
   base::Task<base::Status> attach_in_tree(const TurnRequest& request, Plan& plan);
   base::Task<base::Status> attach_to_tip(const TurnRequest& request, Plan& plan);
+  base::Task<base::Status> add_named(const TurnRequest& request, const Plan& plan,
+                                     std::span<const trajectory::Digest> chain,
+                                     std::vector<trajectory::TurnPtr>& found);
   bool go_on_behind(const trajectory::TurnPtr& turn, const TurnRequest& request, Plan& plan);
   base::Task<base::Status> explain_root(const TurnRequest& request, trajectory::TurnPtr last,
                                         Plan& plan);

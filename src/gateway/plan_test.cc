@@ -57,6 +57,34 @@ TEST(Plan, developer_messages_are_what_the_family_says) {
   EXPECT_EQ(plan.error().field, "messages[0].role");
 }
 
+// More equal calls than a look-up brings: the handle that the client gives back tells which it is.
+TEST(Plan, of_calls_that_are_alike_beyond_count_the_one_is_gone_on_behind_whose_id_comes_back) {
+  Scene scene;
+  const auto ask = [] {
+    auto request = Scene::request({user("hello")});
+    request.tools = {tool("look")};
+    request.wants_tools = true;
+    return request;
+  };
+  constexpr std::string_view kCall =
+      "<tool_call>\n{\"name\": \"look\", \"arguments\": {}}\n</tool_call><|im_end|>";
+  const auto first = scene.recorded(ask(), kCall);
+  for (std::size_t i = 0; i <= trajectory::kMostAlike; ++i) (void)scene.recorded(ask(), kCall);
+  const auto next = [&](const std::string& id) {
+    auto request = Scene::continued(first, result("seen"));
+    request.messages[1].tool_calls[0].id = id;
+    request.messages[2].tool_call_id = id;
+    return scene.plan(std::move(request));
+  };
+  const auto known = next(first->answer.tool_calls[0].id);
+  ASSERT_TRUE(known.ok()) << known.error().message;
+  EXPECT_EQ(known->parent, first);
+  EXPECT_FALSE(known->attach.ambiguous);
+  const auto foreign = next("call_of_nobody");
+  ASSERT_TRUE(foreign.ok()) << foreign.error().message;
+  EXPECT_EQ(foreign->parent, nullptr) << "any of them could be meant";
+}
+
 TEST(Plan, a_recorded_history_is_continued_behind_its_row) {
   Scene scene;
   const auto parent = scene.recorded(Scene::request({user("hello")}), "hi<|im_end|>");

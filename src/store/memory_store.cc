@@ -184,7 +184,7 @@ TurnPtr MemoryStore::add(Session& session, std::unique_ptr<Turn> turn) {
   }
   TurnPtr recorded(std::move(turn));
   session.turns.push_back(recorded);
-  index_[recorded->digest].push_back(recorded);
+  index_[recorded->digest].emplace(std::pair(session.info.number, recorded->seq), recorded);
   newest_[recorded->root_digest] = recorded;
   by_id_.emplace(recorded->id, recorded);
   return recorded;
@@ -194,9 +194,13 @@ Task<Result<std::vector<TurnPtr>>> MemoryStore::find(std::span<const trajectory:
   std::vector<TurnPtr> found;
   std::lock_guard lock(mutex_);
   for (const auto& digest : digests) {
+    if (found.size() >= trajectory::kMostFound) break;
     const auto it = index_.find(digest);
     if (it == index_.end()) continue;
-    found.insert(found.end(), it->second.begin(), it->second.end());
+    const auto& alike = it->second;
+    std::size_t left = trajectory::kMostAlike;
+    for (auto turn = alike.rbegin(); turn != alike.rend() && left > 0; ++turn, --left)
+      found.push_back(turn->second);
   }
   co_return found;
 }
@@ -205,8 +209,13 @@ Task<Result<std::vector<TurnPtr>>> MemoryStore::newest(const trajectory::Digest&
   std::lock_guard lock(mutex_);
   const auto it = newest_.find(root);
   if (it == newest_.end()) co_return std::vector<TurnPtr>();
-  // With all that share its digest: whether there is a tie is for the caller to see.
-  co_return index_.at(it->second->digest);
+  // With another that shares its digest: whether there is a tie is for the caller to see.
+  std::vector<TurnPtr> found{it->second};
+  for (const auto& [place, turn] : index_.at(it->second->digest)) {
+    if (found.size() == 2) break;
+    if (turn != it->second) found.push_back(turn);
+  }
+  co_return found;
 }
 
 Task<Result<std::vector<TurnPtr>>> MemoryStore::by_ids(std::span<const std::uint64_t> ids) {
@@ -228,7 +237,7 @@ void MemoryStore::erase(Sessions::iterator it, std::vector<TurnPtr>& dropped) {
     if (last != newest_.end() && last->second == turn) newest_.erase(last);
     const auto entry = index_.find(turn->digest);
     if (entry == index_.end()) continue;
-    std::erase(entry->second, turn);
+    entry->second.erase({session.info.number, turn->seq});
     if (entry->second.empty()) index_.erase(entry);
   }
   const SessionInfo& info = session.info;

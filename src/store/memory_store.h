@@ -71,7 +71,9 @@ class MemoryStore final : public Store {
   Sessions sessions_;
   Numbers numbers_;
   std::unordered_map<std::string, std::string> secrets_;  // to session ids
-  std::unordered_map<trajectory::Digest, std::vector<TurnPtr>, trajectory::DigestHash> index_;
+  // By the number of their session and their own: those that a look-up brings first are last.
+  using Alike = std::map<std::pair<std::uint64_t, std::uint64_t>, TurnPtr>;
+  std::unordered_map<trajectory::Digest, Alike, trajectory::DigestHash> index_;
   std::unordered_map<trajectory::Digest, TurnPtr, trajectory::DigestHash> newest_;  // by root
   std::unordered_map<std::uint64_t, TurnPtr> by_id_;
   std::map<std::uint64_t, std::string> implicit_by_commit_;

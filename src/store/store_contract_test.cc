@@ -1,5 +1,6 @@
 #include <cstdlib>
 #include <functional>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -179,6 +180,43 @@ TEST_P(StoreContract, reading_changes_nothing) {
   (void)stage->run(stage->store().find(digests));
   (void)stage->run(stage->store().newest(turn->front()->root_digest));
   EXPECT_EQ(stage->store().dump(), before);
+}
+
+// However many are alike, a look-up brings a bounded number, and those that are wanted.
+TEST_P(StoreContract, of_turns_that_are_alike_the_newest_are_found) {
+  const auto stage = GetParam()(6, kUnbounded);
+  base::SeededRandom random(6);
+  for (const std::string id : {"s", "t"})
+    ASSERT_TRUE(stage->run(stage->store().create_session(SessionSpec(id, 1))).ok());
+  const auto digest = full_turn(random, "s", nullptr)->digest;
+  std::vector<TurnPtr> recorded;
+  for (std::size_t i = 0; i < 3 * trajectory::kMostAlike; ++i) {
+    auto turn = full_turn(random, i % 3 == 0 ? "t" : "s", nullptr);
+    turn->digest = digest;
+    const auto added = commit(*stage, std::move(turn), SessionUse::kExisting);
+    ASSERT_TRUE(added.ok());
+    recorded.push_back(added->front());
+  }
+  std::set<std::uint64_t> expected;
+  for (const auto& turn : recorded) {
+    if (turn->session_id == "t") expected.insert(turn->id);
+  }
+  const auto found = [&](std::vector<trajectory::Digest> digests) {
+    std::set<std::uint64_t> ids;
+    const auto turns = stage->run(stage->store().find(digests)).value();
+    for (const auto& turn : turns) ids.insert(turn->id);
+    return ids;
+  };
+  EXPECT_EQ(found({digest}), expected) << "those of the session made last";
+  ASSERT_TRUE(stage->run(stage->store().delete_session("t")).ok());
+  expected.clear();
+  for (auto it = recorded.rbegin(); expected.size() < trajectory::kMostAlike; ++it) {
+    if ((*it)->session_id == "s") expected.insert((*it)->id);
+  }
+  EXPECT_EQ(found({digest}), expected) << "those committed last";
+  const std::vector<trajectory::Digest> many(100, digest);
+  EXPECT_LE(stage->run(stage->store().find(many)).value().size(),
+            trajectory::kMostFound + trajectory::kMostAlike);
 }
 
 TEST_P(StoreContract, drops_the_implicit_session_that_committed_longest_ago) {

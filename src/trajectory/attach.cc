@@ -1,7 +1,10 @@
 #include "trajectory/attach.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <tuple>
+#include <unordered_map>
 
 #include "trajectory/equality.h"
 #include "trajectory/letters.h"
@@ -17,8 +20,17 @@ struct Fit {
   bool differs = false;       // reasoning, or a call that the agent's spelling does not vouch for
   bool spelled = false;       // equal by the agent's spelling alone
   std::size_t equal_ids = 0;  // of calls: the client gave back what it was given
-  bool raw = true;            // texts and arguments byte for byte
+  std::size_t ids = 0;
+  bool raw = true;  // texts and arguments byte for byte
   std::size_t equal_reasonings = 0;
+  std::size_t reasonings = 0;  // that were sent
+  bool named = false;          // by the ids of its answer's calls
+
+  [[nodiscard]] auto rank() const { return std::tuple(equal_ids, raw, equal_reasonings); }
+  // No other turn of its digest could be ranked higher.
+  [[nodiscard]] bool best_possible() const {
+    return named || (raw && equal_ids == ids && equal_reasonings == reasonings);
+  }
 };
 
 // Digests are equal: what differs here is spelling, the agent's own or everybody's.
@@ -44,26 +56,79 @@ void compare(Fit& fit, const Message& stored, const Message& sent) {
     case ReasoningMatch::kAbsent:
       break;
   }
+  if (sent.reasoning && !sent.reasoning->empty()) ++fit.reasonings;
   if (stored.text != sent.text) fit.raw = false;
   for (std::size_t i = 0; i < stored.tool_calls.size() && i < sent.tool_calls.size(); ++i) {
+    ++fit.ids;
     if (stored.tool_calls[i].id == sent.tool_calls[i].id) ++fit.equal_ids;
     if (stored.tool_calls[i].arguments != sent.tool_calls[i].arguments) fit.raw = false;
   }
 }
 
-Fit fit_of(const TurnPtr& leaf, std::span<const Message> sent, const Spelling* spelling) {
-  Fit fit;
+void compare(Fit& fit, const Turn& turn, std::span<const Message> sent, const Spelling* spelling) {
   const auto add = [&](const Message& stored, const Message& again) {
     compare(fit, stored, again);
     if (spelling != nullptr) compare_spelling(fit, stored, again, *spelling);
   };
-  for (const Turn* turn = leaf.get(); turn != nullptr && !fit.differs; turn = turn->parent.get()) {
-    const std::size_t answer = turn->message_count - 1;
-    add(turn->answer, sent[answer]);
-    const std::size_t first = answer - turn->messages.size();
-    for (std::size_t i = 0; i < turn->messages.size(); ++i) add(turn->messages[i], sent[first + i]);
+  const std::size_t answer = turn.message_count - 1;
+  const std::size_t ids = fit.ids, equal_ids = fit.equal_ids;
+  add(turn.answer, sent[answer]);
+  fit.named = fit.ids > ids && fit.ids - ids == fit.equal_ids - equal_ids;
+  const std::size_t first = answer - turn.messages.size();
+  for (std::size_t i = 0; i < turn.messages.size(); ++i) add(turn.messages[i], sent[first + i]);
+}
+
+// Turns that are alike mostly are siblings: what is above them is compared once.
+class Fits {
+ public:
+  Fits(std::span<const Message> sent, const Spelling* spelling)
+      : sent_(sent), spelling_(spelling) {}
+
+  Fit of(const Turn& leaf) {
+    if (leaf.parent.get() != above_) {
+      above_ = leaf.parent.get();
+      above_fit_ = {};
+      for (const Turn* turn = above_; turn != nullptr && !above_fit_.differs;
+           turn = turn->parent.get())
+        compare(above_fit_, *turn, sent_, spelling_);
+    }
+    Fit fit = above_fit_;
+    if (!fit.differs) compare(fit, leaf, sent_, spelling_);
+    return fit;
   }
-  return fit;
+
+ private:
+  std::span<const Message> sent_;
+  const Spelling* spelling_;
+  const Turn* above_ = nullptr;
+  Fit above_fit_;
+};
+
+// Numbers count within a session; of turns of two (stateless chat) time tells.
+bool newer(const Turn& a, const Turn& b) {
+  if (a.session_id == b.session_id) return a.seq > b.seq;
+  return a.times.committed_ms > b.times.committed_ms;
+}
+
+// Of the candidates of one digest; `cut`: there may be more.
+Placement best_of(std::span<const TurnPtr> candidates, Fits& fits, Equality equality, bool cut) {
+  Placement best;
+  Fit best_fit;
+  for (const auto& turn : candidates) {
+    const Fit fit = fits.of(*turn);
+    if (fit.differs || (equality == Equality::kExact && !fit.raw)) continue;
+    const bool tie = best.parent && fit.rank() == best_fit.rank();
+    if (!best.parent || fit.rank() > best_fit.rank() || (tie && newer(*turn, *best.parent))) {
+      best.parent = turn;
+      best.spelled = fit.spelled;
+      best_fit = fit;
+      best.ambiguous = tie;
+    } else if (tie) {
+      best.ambiguous = true;
+    }
+  }
+  if (cut && best.parent && !best_fit.best_possible()) return {};
+  return best;
 }
 
 }  // namespace
@@ -108,31 +173,33 @@ std::vector<Digest> attach_digests(std::span<const Message> messages,
   return digests;
 }
 
+std::vector<Digest> cut_digests(std::span<const TurnPtr> candidates) {
+  std::unordered_map<Digest, std::size_t, DigestHash> counts;
+  for (const auto& turn : candidates) ++counts[turn->digest];
+  std::vector<Digest> cut;
+  for (const auto& turn : candidates) {
+    auto& count = counts[turn->digest];
+    if (count >= kMostAlike) cut.push_back(turn->digest);
+    count = 0;
+  }
+  return cut;
+}
+
 Placement place(std::span<const Message> messages, std::span<const Digest> chain,
                 std::span<const TurnPtr> candidates, Equality equality, const Spelling* spelling) {
-  for (std::size_t i = messages.size(); i-- > 0;) {
-    if (i + 1 >= messages.size() || messages[i].role != Role::kAssistant) continue;
-    Placement best;
-    std::tuple<std::size_t, bool, std::size_t> best_rank{};
-    for (const auto& turn : candidates) {
-      if (turn->digest != chain[i] || turn->message_count != i + 1) continue;
-      const Fit fit = fit_of(turn, messages, spelling);
-      if (fit.differs || (equality == Equality::kExact && !fit.raw)) continue;
-      const std::tuple rank{fit.equal_ids, fit.raw, fit.equal_reasonings};
-      const bool tie = best.parent && rank == best_rank;
-      if (!best.parent || rank > best_rank || (tie && turn->seq > best.parent->seq)) {
-        best.parent = turn;
-        best_rank = rank;
-        best.spelled = fit.spelled;
-        best.ambiguous = tie;
-      } else if (tie) {
-        best.ambiguous = true;
-      }
-    }
-    if (best.parent) {
-      best.suffix = i + 1;
-      return best;
-    }
+  std::map<std::size_t, std::vector<TurnPtr>, std::greater<>> by_depth;
+  for (const auto& turn : candidates) {
+    const std::size_t count = turn->message_count;
+    const bool fits = count != 0 && count < messages.size() && turn->digest == chain[count - 1] &&
+                      messages[count - 1].role == Role::kAssistant;
+    if (fits) by_depth[count].push_back(turn);
+  }
+  Fits fits(messages, spelling);
+  for (const auto& [count, turns] : by_depth) {
+    auto best = best_of(turns, fits, equality, turns.size() >= kMostAlike);
+    if (!best.parent) continue;
+    best.suffix = count;
+    return best;
   }
   return {};
 }

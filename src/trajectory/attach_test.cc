@@ -123,6 +123,36 @@ TEST(Place, prefers_the_answer_that_is_the_same_to_the_letter) {
   EXPECT_EQ(recorded.place({kUser, make(Role::kAssistant, "same "), kMore}).parent, spaced);
 }
 
+// As many as a look-up brings: there may be more that were not seen, and could be meant.
+TEST(Place, where_more_may_be_alike_only_one_is_taken_that_none_could_fit_better) {
+  Recorded recorded;
+  Message call = make(Role::kAssistant, "", "");
+  call.tool_calls.push_back({"id", "look", R"({"k":1})"});
+  TurnPtr last_text, last_call;
+  for (std::size_t i = 0; i < kMostAlike; ++i) {
+    last_text = recorded.add(nullptr, {kUser}, make(Role::kAssistant, "same", "r"));
+    call.tool_calls[0].id = "id" + std::to_string(i);
+    last_call = recorded.add(nullptr, {kUser}, call);
+  }
+  const auto text = [&](const char* said, const char* reasoning) {
+    return recorded.place({kUser, make(Role::kAssistant, said, reasoning), kMore});
+  };
+  EXPECT_EQ(text("same", "").parent, last_text) << "the newest of equal ones, seen or not";
+  EXPECT_TRUE(text("same", "").ambiguous);
+  EXPECT_EQ(text("same", "r").parent, last_text);
+  EXPECT_EQ(text("same", "other").parent, nullptr) << "one that was not seen may have it";
+  EXPECT_EQ(text("same ", "").parent, nullptr) << "one that was not seen may be so spelt";
+  const auto calls = [&](const std::string& id, const char* arguments) {
+    Message sent = call;
+    sent.tool_calls[0].id = id;
+    sent.tool_calls[0].arguments = arguments;
+    return recorded.place({kUser, sent, kMore}).parent;
+  };
+  EXPECT_EQ(calls("id255", R"({"k":1})"), last_call);
+  EXPECT_EQ(calls("id255", R"({"k": 1})"), last_call) << "its ids name it, however it is spelt";
+  EXPECT_EQ(calls("foreign", R"({"k":1})"), nullptr);
+}
+
 TEST(Continues, asks_for_the_history_to_the_letter) {
   Recorded recorded;
   Message answer = make(Role::kAssistant, "a", "hm");

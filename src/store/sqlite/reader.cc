@@ -51,7 +51,8 @@ Status Reader::prepare() {
        "SELECT " VERBATIM_INFO_COLUMNS " FROM session WHERE id > ? ORDER BY id LIMIT 1"},
       {&rows_of_, "SELECT " VERBATIM_TURN_COLUMNS " FROM turn WHERE session = ? ORDER BY seq"},
       {&row_, "SELECT " VERBATIM_TURN_COLUMNS " FROM turn WHERE session = ? AND seq = ?"},
-      {&by_digest_, VERBATIM_PLACES "WHERE turn.digest = ?"},
+      {&by_digest_,
+       VERBATIM_PLACES "WHERE turn.digest = ? ORDER BY turn.session DESC, turn.seq DESC LIMIT ?"},
       {&by_id_, VERBATIM_PLACES "WHERE turn.id = ?"},
       {&last_turn_, VERBATIM_PLACES "WHERE session.id = ? AND turn.seq = session.turns"},
       {&body_, "SELECT bytes FROM body WHERE number = ?"},
@@ -177,8 +178,10 @@ Result<std::vector<TurnPtr>> Reader::find(const std::vector<Digest>& digests) {
   return at_one_moment([&]() -> Result<std::vector<TurnPtr>> {
     std::vector<TurnPtr> found;
     for (const auto& digest : digests) {
+      if (found.size() >= trajectory::kMostFound) break;
       Use rows(by_digest_);
       rows->bind_bytes(1, stored(digest));
+      rows->bind(2, trajectory::kMostAlike);
       if (auto status = load_rows(rows, found); !status.ok()) return std::move(status).error();
     }
     return found;

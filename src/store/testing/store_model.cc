@@ -165,7 +165,8 @@ std::string StoreModel::compare_look_ups(StoreStage& stage, base::Random& random
     const auto ties = std::count_if(all.begin(), all.end(), [&](const auto* other) {
       return !newest.empty() && other->digest == newest.front()->digest;
     });
-    if (newest.size() != static_cast<std::size_t>(ties)) return "ties of the newest turn";
+    if (newest.size() != std::min<std::size_t>(static_cast<std::size_t>(ties), 2))
+      return "ties of the newest turn";
   }
   return "";
 }
