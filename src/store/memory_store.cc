@@ -14,6 +14,9 @@ using base::Task;
 
 namespace {
 
+// Of a session beside what it was made with: its places in maps, about.
+constexpr std::size_t kSessionBytes = 500;
+
 base::Error full(const std::string& what, std::size_t limit) {
   return base::error(ErrorKind::kUnavailable,
                      "the store in memory keeps at most " + std::to_string(limit) + " " + what +
@@ -28,11 +31,12 @@ Task<Status> MemoryStore::create_session(SessionSpec spec) {
   if (sessions_.contains(shared->id)) co_return session_exists(shared->id);
   if (!shared->secret_hash.empty() && secrets_.contains(shared->secret_hash))
     co_return secret_taken();
-  if (created_ >= limits_.sessions) co_return full("sessions", limits_.sessions);
+  if (created_numbers_.size() >= limits_.sessions) co_return full("sessions", limits_.sessions);
   const auto own = created_by_.find(shared->owner);
   if (limits_.owner_sessions != 0 && own != created_by_.end() &&
       own->second >= limits_.owner_sessions)
     co_return owner_is_full(limits_.owner_sessions);
+  if (auto status = room_for_created(); !status.ok()) co_return status;
   insert(std::move(shared), false);
   co_return Status();
 }
@@ -43,14 +47,25 @@ MemoryStore::Session& MemoryStore::insert(std::shared_ptr<const SessionSpec> spe
   session.info.implicit = implicit;
   session.info.version = 1;
   session.info.last_used_ms = spec->created_ms;
-  numbers_.emplace(std::pair(spec->owner, session.info.number), &session);
+  const auto place = std::pair(spec->owner, session.info.number);
+  numbers_.emplace(place, &session);
   if (!spec->secret_hash.empty()) secrets_.emplace(spec->secret_hash, spec->id);
   if (!implicit) {
-    ++created_;
+    created_numbers_.emplace(place, &session);
     ++created_by_[spec->owner];
   }
   session.info.spec = std::move(spec);
+  hold(session, kSessionBytes + footprint(*session.info.spec));
   return session;
+}
+
+void MemoryStore::hold(Session& session, std::size_t bytes) {
+  session.held += bytes;
+  if (session.info.implicit) {
+    implicit_bytes_.add(session.info.spec->owner, bytes);
+  } else {
+    created_bytes_ += bytes;
+  }
 }
 
 Task<Result<std::optional<SessionInfo>>> MemoryStore::session(std::string id) {
@@ -70,11 +85,11 @@ Task<Result<std::optional<SessionInfo>>> MemoryStore::session_of_secret(std::str
 Task<Result<std::vector<SessionInfo>>> MemoryStore::sessions(SessionQuery query) {
   std::vector<SessionInfo> found;
   std::lock_guard lock(mutex_);
-  auto it = numbers_.upper_bound({query.owner, query.after});
-  for (; it != numbers_.end() && it->first.first == query.owner; ++it) {
+  const Numbers& listed = query.implicit ? numbers_ : created_numbers_;
+  auto it = listed.upper_bound({query.owner, query.after});
+  for (; it != listed.end() && it->first.first == query.owner; ++it) {
     if (found.size() == query.limit) break;
-    const SessionInfo& info = it->second->info;
-    if (query.implicit || !info.implicit) found.push_back(info);
+    found.push_back(it->second->info);
   }
   co_return found;
 }
@@ -141,18 +156,20 @@ Status MemoryStore::check(const NewTurns& added) const {
   for (const auto& turn : added.turns) {
     if (by_id_.contains(turn->id)) return turn_exists();
   }
-  return room_for(added.use);
+  return added.use == SessionUse::kExisting ? room_for_created() : Status();
 }
 
-Status MemoryStore::room_for(SessionUse use) const {
-  if (use == SessionUse::kExisting && created_bytes_ >= limits_.bytes)
-    return full("bytes of turns", limits_.bytes);
+Status MemoryStore::room_for_created() const {
+  if (created_bytes_ >= limits_.bytes) return full("bytes of sessions", limits_.bytes);
   return {};
 }
 
-Task<Status> MemoryStore::takes_turns(std::string /*session_id*/, SessionUse use) {
+Task<Status> MemoryStore::takes_turns(std::string session_id, SessionUse use) {
   std::lock_guard lock(mutex_);
-  co_return room_for(use);
+  if (use == SessionUse::kExisting) co_return room_for_created();
+  const auto it = sessions_.find(session_id);
+  if (it == sessions_.end()) co_return Status();
+  co_return check_implicit(it->second.info, limits_.implicit_session_bytes);
 }
 
 Task<Status> MemoryStore::probe() {
@@ -176,11 +193,12 @@ TurnPtr MemoryStore::add(Session& session, std::unique_ptr<Turn> turn) {
     goes_on = turn->parent->branch;
   const std::uint64_t before = session.info.bytes;
   enter(session.info, *turn, goes_on);
-  (session.info.implicit ? implicit_bytes_ : created_bytes_) += session.info.bytes - before;
+  hold(session, session.info.bytes - before + own_root_footprint(*turn));
   if (session.info.implicit) {
-    implicit_by_commit_.erase(session.last_commit);
+    const std::string& owner = session.info.spec->owner;
+    implicit_by_commit_.erase({owner, session.last_commit});
     session.last_commit = ++commits_;
-    implicit_by_commit_.emplace(session.last_commit, turn->session_id);
+    implicit_by_commit_.emplace(std::pair(owner, session.last_commit), turn->session_id);
   }
   TurnPtr recorded(std::move(turn));
   session.turns.push_back(recorded);
@@ -242,26 +260,38 @@ void MemoryStore::erase(Sessions::iterator it, std::vector<TurnPtr>& dropped) {
   }
   const SessionInfo& info = session.info;
   numbers_.erase({info.spec->owner, info.number});
+  created_numbers_.erase({info.spec->owner, info.number});
   if (!info.spec->secret_hash.empty()) secrets_.erase(info.spec->secret_hash);
   if (info.implicit) {
-    implicit_by_commit_.erase(session.last_commit);
-    implicit_bytes_ -= info.bytes;
+    implicit_by_commit_.erase({info.spec->owner, session.last_commit});
+    implicit_bytes_.remove(info.spec->owner, session.held);
   } else {
-    --created_;
     const auto own = created_by_.find(info.spec->owner);
     if (--own->second == 0) created_by_.erase(own);
-    created_bytes_ -= info.bytes;
+    created_bytes_ -= session.held;
   }
   dropped.insert(dropped.end(), std::make_move_iterator(session.turns.begin()),
                  std::make_move_iterator(session.turns.end()));
   sessions_.erase(it);
 }
 
+// Of the owner who has most; where that is `keep` alone, of the next one.
+MemoryStore::Sessions::iterator MemoryStore::oldest_implicit(const std::string& keep) {
+  const auto& owners = implicit_bytes_.by_size();
+  for (auto owner = owners.rbegin(); owner != owners.rend(); ++owner) {
+    const auto oldest = implicit_by_commit_.lower_bound({owner->second, 0});
+    if (oldest != implicit_by_commit_.end() && oldest->first.first == owner->second &&
+        oldest->second != keep)
+      return sessions_.find(oldest->second);
+  }
+  return sessions_.end();
+}
+
 void MemoryStore::shrink(const std::string& keep, std::vector<TurnPtr>& dropped) {
-  while (implicit_bytes_ > limits_.implicit_bytes && !implicit_by_commit_.empty()) {
-    const std::string oldest = implicit_by_commit_.begin()->second;
-    if (oldest == keep) return;  // it has just been committed to
-    erase(sessions_.find(oldest), dropped);
+  while (implicit_bytes_.total() > limits_.implicit_bytes) {
+    const auto oldest = oldest_implicit(keep);
+    if (oldest == sessions_.end()) return;  // all that is left has just been committed to
+    erase(oldest, dropped);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "store/owner_bytes.h"
 #include "store/store.h"
 #include "trajectory/digest.h"
 
@@ -14,12 +15,15 @@ namespace verbatim::store {
 struct MemoryLimits {
   // Sessions that were created: more are refused, since none of them may go without a word.
   std::size_t sessions = 1'000'000;
-  // Bytes of all turns of created sessions: further turns are refused.
+  // Bytes of all created sessions: more of them, and further turns, are refused.
   std::size_t bytes = std::size_t{4} << 30;
-  // Bytes of implicit sessions: over it the one that committed longest ago goes first, whole.
+  // Bytes of implicit sessions: over it, of the owner who has most, the one that committed longest
+  // ago goes first, whole.
   std::size_t implicit_bytes = std::size_t{256} << 20;
   // Created sessions of one owner; 0: as many as there may be.
   std::size_t owner_sessions = 0;
+  // Bytes of one of them, as SessionInfo counts them: more turns are refused.
+  std::size_t implicit_session_bytes = std::size_t{32} << 20;
 };
 
 // Everything in memory, gone at exit. Sessions that were created stay until they are deleted.
@@ -50,6 +54,7 @@ class MemoryStore final : public Store {
  private:
   struct Session {
     SessionInfo info;
+    std::size_t held = 0;  // bytes, with what it was made with and its roots
     std::uint64_t last_commit = 0;
     std::vector<TurnPtr> turns;
     std::unordered_set<std::uint64_t> continued;  // turns that have a child
@@ -58,31 +63,33 @@ class MemoryStore final : public Store {
   // Of an owner, in order of creation.
   using Numbers = std::map<std::pair<std::string, std::uint64_t>, const Session*>;
 
-  [[nodiscard]] base::Status room_for(SessionUse use) const;
+  [[nodiscard]] base::Status room_for_created() const;
   [[nodiscard]] base::Status check(const NewTurns& added) const;
   base::Result<Session*> open(const NewTurns& added);
   Session& insert(std::shared_ptr<const SessionSpec> spec, bool implicit);
   TurnPtr add(Session& session, std::unique_ptr<Turn> turn);
   void erase(Sessions::iterator it, std::vector<TurnPtr>& dropped);
+  void hold(Session& session, std::size_t bytes);
   void shrink(const std::string& keep, std::vector<TurnPtr>& dropped);
+  [[nodiscard]] Sessions::iterator oldest_implicit(const std::string& keep);
 
   const MemoryLimits limits_;
   mutable std::mutex mutex_;
   Sessions sessions_;
-  Numbers numbers_;
+  Numbers numbers_, created_numbers_;                     // the latter without implicit ones
   std::unordered_map<std::string, std::string> secrets_;  // to session ids
   // By the number of their session and their own: those that a look-up brings first are last.
   using Alike = std::map<std::pair<std::uint64_t, std::uint64_t>, TurnPtr>;
   std::unordered_map<trajectory::Digest, Alike, trajectory::DigestHash> index_;
   std::unordered_map<trajectory::Digest, TurnPtr, trajectory::DigestHash> newest_;  // by root
   std::unordered_map<std::uint64_t, TurnPtr> by_id_;
-  std::map<std::uint64_t, std::string> implicit_by_commit_;
+  // By owner and last commit.
+  std::map<std::pair<std::string, std::uint64_t>, std::string> implicit_by_commit_;
   std::uint64_t commits_ = 0;
   std::uint64_t last_number_ = 0;
-  std::size_t created_ = 0;                                  // sessions that are not implicit
-  std::unordered_map<std::string, std::size_t> created_by_;  // of them, by owner
-  std::size_t created_bytes_ = 0;                            // of their turns
-  std::size_t implicit_bytes_ = 0;
+  std::unordered_map<std::string, std::size_t> created_by_;  // sessions not implicit, by owner
+  std::size_t created_bytes_ = 0;
+  OwnerBytes implicit_bytes_;
 };
 
 }  // namespace verbatim::store

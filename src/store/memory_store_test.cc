@@ -187,7 +187,7 @@ TEST(MemoryStore, finds_turns_by_their_ids) {
 }
 
 TEST(MemoryStore, refuses_more_than_it_may_keep) {
-  MemoryStore store({.sessions = 2, .bytes = 1});
+  MemoryStore store({.sessions = 2, .bytes = 2500});
   ASSERT_TRUE(create(store, SessionSpec("a", 0)).ok());
   ASSERT_TRUE(create(store, SessionSpec("b", 0)).ok());
   ASSERT_TRUE(commit(store, make_turn("a", nullptr, 1), SessionUse::kExisting).ok());
@@ -202,6 +202,25 @@ TEST(MemoryStore, refuses_more_than_it_may_keep) {
   ASSERT_TRUE(run(store.delete_session("a")).ok());
   EXPECT_TRUE(create(store, SessionSpec("c", 0)).ok());
   EXPECT_TRUE(commit(store, make_turn("b", nullptr, 2), SessionUse::kExisting).ok());
+}
+
+// However large what a session is made with is: nothing of it is outside the limits.
+TEST(MemoryStore, counts_what_sessions_are_made_with_and_the_roots_of_their_turns) {
+  SessionSpec spec("a", 0);
+  spec.metadata = std::string(100'000, 'm');
+  MemoryStore created({.bytes = 100'000});
+  ASSERT_TRUE(create(created, spec).ok());
+  EXPECT_EQ(create(created, SessionSpec("b", 0)).error().kind, base::ErrorKind::kUnavailable);
+  MemoryStore stateless({.implicit_bytes = 300'000});
+  for (std::uint8_t i = 1; i <= 10; ++i) {
+    auto turn = make_turn("chat" + std::to_string(i), nullptr, i);
+    auto root = std::make_shared<trajectory::RootInfo>();
+    root->tools.push_back({"look", std::string(100'000, 't')});
+    turn->root = std::move(root);
+    ASSERT_TRUE(commit(stateless, std::move(turn), SessionUse::kImplicit).ok());
+  }
+  EXPECT_TRUE(find(stateless, 8).empty());
+  EXPECT_EQ(find(stateless, 10).size(), 1U);
 }
 
 TEST(MemoryStore, drops_the_implicit_session_that_committed_longest_ago) {

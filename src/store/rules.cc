@@ -29,6 +29,23 @@ base::Error owner_is_full(std::uint64_t limit) {
   return full;
 }
 
+base::Status check_implicit(const SessionInfo& info, std::uint64_t limit) {
+  if (!info.implicit || info.bytes < limit) return {};
+  auto failure = base::error(
+      ErrorKind::kInvalidRequest,
+      "this conversation has " + std::to_string(info.bytes) +
+          " bytes, and one in a session that nobody created may have " + std::to_string(limit) +
+          ": begin another one, or create a session with POST /sessions, which has no "
+          "such bound");
+  failure.code = "session_limit";
+  return failure;
+}
+
+std::size_t footprint(const SessionSpec& spec) {
+  return sizeof spec + spec.id.size() + spec.owner.size() + spec.options.size() +
+         spec.metadata.size() + spec.secret_hash.size();
+}
+
 std::shared_ptr<const SessionSpec> implicit_spec(const NewTurns& added) {
   if (added.spec) return added.spec;
   const Turn& first = *added.turns.front();

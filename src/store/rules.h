@@ -18,6 +18,12 @@ base::Error secret_taken();
 base::Error turn_exists();
 base::Error owner_is_full(std::uint64_t limit);
 
+// Has an implicit session room for turns? kInvalidRequest with code session_limit.
+base::Status check_implicit(const SessionInfo& info, std::uint64_t limit);
+
+// Bytes of memory that what a session is made with takes, about.
+std::size_t footprint(const SessionSpec& spec);
+
 // What the first commit makes a session with.
 std::shared_ptr<const SessionSpec> implicit_spec(const NewTurns& added);
 

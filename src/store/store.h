@@ -112,7 +112,8 @@ class Store : public trajectory::NodeSource {
   virtual base::Task<base::Result<std::vector<TurnPtr>>> commit(NewTurns added) = 0;
 
   // Would turns of a session be kept, as far as is known? Asked before an engine works for them.
-  // Where the last write failed a small one is tried. kUnavailable says why not.
+  // Where the last write failed a small one is tried. kUnavailable says why not; kInvalidRequest:
+  // the session is an implicit one and has as much as such a one may have.
   virtual base::Task<base::Status> takes_turns(std::string session_id, SessionUse use) = 0;
   // Tries a small write, at most one a second while they succeed: is this store ready?
   virtual base::Task<base::Status> probe() = 0;

@@ -248,6 +248,65 @@ TEST_P(StoreContract, drops_the_implicit_session_that_committed_longest_ago) {
   EXPECT_TRUE(stage->run(stage->store().session("kept"))->has_value()) << "created sessions stay";
 }
 
+base::Status commit_for(StoreStage& stage, base::Random& random, const std::string& owner,
+                        const std::string& session) {
+  NewTurns added(full_turn(random, session, nullptr), SessionUse::kImplicit);
+  auto spec = std::make_shared<SessionSpec>(session, 1);
+  spec->owner = owner;
+  added.spec = std::move(spec);
+  const auto recorded = stage.run(stage.store().commit(std::move(added)));
+  return recorded.ok() ? base::Status() : base::Status(recorded.error());
+}
+
+// Whoever floods the store with stateless chat pushes out their own conversations alone.
+TEST_P(StoreContract, an_owner_who_has_more_gives_way_to_one_who_has_less) {
+  const auto stage = GetParam()(7, 300'000);
+  base::SeededRandom random(7);
+  const auto there = [&](const std::string& id) {
+    return stage->run(stage->store().session(id))->has_value();
+  };
+  for (int i = 0; i < 3; ++i)
+    ASSERT_TRUE(commit_for(*stage, random, "few", "few" + std::to_string(i)).ok());
+  for (int i = 0; i < 400; ++i) {
+    ASSERT_TRUE(commit_for(*stage, random, "many", "many" + std::to_string(i)).ok());
+    if (i % 100 == 50) (void)stage->restart();
+  }
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(there("few" + std::to_string(i))) << i;
+  EXPECT_FALSE(there("many0"));
+  EXPECT_TRUE(there("many399"));
+  // Also where it is the small one whose commit is too much.
+  std::uint64_t oldest = 0;
+  while (!there("many" + std::to_string(oldest))) ++oldest;
+  for (int i = 3; i < 6; ++i)
+    ASSERT_TRUE(commit_for(*stage, random, "few", "few" + std::to_string(i)).ok());
+  for (int i = 0; i < 6; ++i) EXPECT_TRUE(there("few" + std::to_string(i))) << i;
+  EXPECT_FALSE(there("many" + std::to_string(oldest)));
+}
+
+TEST_P(StoreContract, lists_are_of_created_sessions_in_order_however_many_others_there_are) {
+  const auto stage = GetParam()(8, kUnbounded);
+  base::SeededRandom random(8);
+  for (int i = 0; i < 60; ++i) {
+    if (i % 20 == 7) {
+      SessionSpec spec("made" + std::to_string(i), 1);
+      spec.owner = "o";
+      ASSERT_TRUE(stage->run(stage->store().create_session(std::move(spec))).ok());
+    }
+    ASSERT_TRUE(commit_for(*stage, random, "o", "chat" + std::to_string(i)).ok());
+  }
+  const auto list = [&](bool implicit, std::uint64_t after) {
+    std::string ids;
+    SessionQuery query{"o", after, 2, implicit};
+    const auto page = stage->run(stage->store().sessions(std::move(query))).value();
+    for (const auto& info : page) ids += info.spec->id + " ";
+    return ids;
+  };
+  EXPECT_EQ(list(false, 0), "made7 made27 ");
+  const auto second = stage->run(stage->store().session("made27")).value()->number;
+  EXPECT_EQ(list(false, second), "made47 ");
+  EXPECT_EQ(list(true, second), "chat27 chat28 ");
+}
+
 INSTANTIATE_TEST_SUITE_P(Stores, StoreContract, ::testing::Values(memory_stage, sqlite_stage),
                          [](const auto& kind) { return kind.index == 0 ? "memory" : "sqlite"; });
 

@@ -38,6 +38,18 @@ std::size_t footprint(const Turn& turn) {
          turn.request_id.size();
 }
 
+std::size_t footprint(const RootInfo& root) {
+  std::size_t size = sizeof root + root.model.size() + root.tokenizer.size() +
+                     root.chat_template.size() + root.encoding_policy.size() + root.family.size();
+  for (const auto& tool : root.tools) size += sizeof tool + tool.name.size() + tool.raw.size();
+  return size;
+}
+
+std::size_t own_root_footprint(const Turn& turn) {
+  if (!turn.root || (turn.parent && turn.parent->root == turn.root)) return 0;
+  return footprint(*turn.root);
+}
+
 namespace {
 // By messages, as the engine counted it.
 std::uint64_t counted_row(const Turn& turn) {

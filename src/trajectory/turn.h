@@ -139,8 +139,11 @@ struct Turn {
 };
 using TurnPtr = std::shared_ptr<const Turn>;
 
-// Bytes of memory a turn holds, about: for limits.
+// Bytes of memory a turn holds beside its root, about: for limits.
 std::size_t footprint(const Turn& turn);
+std::size_t footprint(const RootInfo& root);
+// The root's, where the turn does not share it with its parent; else 0.
+std::size_t own_root_footprint(const Turn& turn);
 
 // Ids that a turn adds to its path: behind the parent's row, and sampled.
 std::uint64_t added_tokens(const Turn& turn);

@@ -121,6 +121,10 @@ std::int64_t Connection::last_row() const {
   return sqlite3_last_insert_rowid(handle_.get());
 }
 
+std::int64_t Connection::changed_rows() const {
+  return sqlite3_changes64(handle_.get());
+}
+
 base::Error Connection::error(const std::string& what) const {
   return error_of(handle_.get(), what);
 }

@@ -71,6 +71,8 @@ class Connection {
   // Is a transaction open? SQLite ends one by itself behind some errors.
   [[nodiscard]] bool in_transaction() const;
   [[nodiscard]] std::int64_t last_row() const;
+  // That the last INSERT, UPDATE or DELETE changed.
+  [[nodiscard]] std::int64_t changed_rows() const;
   [[nodiscard]] sqlite3* handle() const { return handle_.get(); }
   [[nodiscard]] base::Error error(const std::string& what) const;
 

@@ -21,7 +21,11 @@ struct DatabaseOptions {
   // Of sessions of stateless chat on disk; over it the one that committed longest ago goes.
   std::uint64_t implicit_bytes = std::uint64_t{4} << 30;
   std::uint64_t owner_sessions = 0;  // created by one owner; more are refused; 0: any number
-  std::size_t queued_reads = 8192;   // more are refused with kUnavailable
+  // Of one of them, as SessionInfo counts them: more turns are refused.
+  std::uint64_t implicit_session_bytes = std::uint64_t{512} << 20;
+  // Of the disk, kept so that sessions can be deleted when it is full.
+  std::uint64_t reserve_bytes = 0;
+  std::size_t queued_reads = 8192;  // more are refused with kUnavailable
   WriterOptions writer;
   // Tests alone turn it off, to see that they would notice.
   bool synchronous = true;
@@ -72,6 +76,9 @@ class Database {
   // Runs `read` on the reader's thread. False: too much waits there already.
   [[nodiscard]] bool read(std::function<void(Reader& reader)> read);
   [[nodiscard]] std::size_t queued_reads_limit() const { return options_.queued_reads; }
+  [[nodiscard]] std::uint64_t implicit_session_limit() const {
+    return options_.implicit_session_bytes;
+  }
   [[nodiscard]] std::string dump();
   [[nodiscard]] const std::string& path() const { return options_.path; }
   [[nodiscard]] int schema_found() const { return schema_found_; }

@@ -95,6 +95,90 @@ TEST(SqliteDatabase, a_file_of_another_kind_is_refused_and_left_as_it_is) {
   EXPECT_EQ(stage.vfs.bytes(SqliteStage::kPath), std::string(8192, 'x'));
 }
 
+// What is asked often is answered by an index, however much else there is.
+TEST(SqliteDatabase, no_question_reads_through_what_it_does_not_ask_for) {
+  SqliteStage stage(1);
+  auto connection = Connection::to(SqliteStage::kPath, Connection::Mode::kRead, stage.vfs.name());
+  const std::vector<std::pair<std::string, std::string>> rows{
+      {"SELECT * FROM session WHERE owner = ? AND number > ? AND implicit = 0 ORDER BY number "
+       "LIMIT ?",
+       "created_session"},
+      {"SELECT id FROM session WHERE implicit = 1 AND owner = ? ORDER BY newest, number LIMIT 1",
+       "implicit_session"},
+      {"SELECT turn.session, turn.seq, session.id FROM turn JOIN session ON session.number = "
+       "turn.session WHERE turn.digest = ? ORDER BY turn.session DESC, turn.seq DESC LIMIT ?",
+       "turn_digest"}};
+  for (const auto& [query, index] : rows) {
+    auto plan = connection->prepare(("EXPLAIN QUERY PLAN " + query).c_str());
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    std::string text;
+    while (plan->step().value()) text += std::string(plan->bytes(3)) + "\n";
+    EXPECT_NE(text.find(index), std::string::npos) << query << ":\n" << text;
+    EXPECT_EQ(text.find("TEMP B-TREE"), std::string::npos) << query << ":\n" << text;
+    EXPECT_EQ(text.find("SCAN"), std::string::npos) << query << ":\n" << text;
+  }
+}
+
+// Back to what the schema was at first.
+constexpr const char* kVersion1 =
+    "DROP INDEX created_session; DROP INDEX implicit_session; "
+    "CREATE INDEX implicit_session ON session(newest) WHERE implicit = 1; "
+    "PRAGMA user_version = 1;";
+
+TEST(SqliteDatabase, an_older_file_is_refused_until_it_is_migrated_and_is_the_same_then) {
+  SqliteStage stage(1);
+  base::SeededRandom random(1);
+  add_session(stage);
+  ASSERT_TRUE(commit(stage, full_turn(random, "s", nullptr)).ok());
+  const std::string before = stage.store().dump();
+  const auto schema = [&] {
+    auto connection = Connection::to(SqliteStage::kPath, Connection::Mode::kRead, stage.vfs.name());
+    auto rows = connection->prepare("SELECT name, sql FROM sqlite_schema ORDER BY name").value();
+    std::string text;
+    while (rows.step().value())
+      text += std::string(rows.bytes(0)) + " " + std::string(rows.bytes(1)) + "\n";
+    return text;
+  };
+  const std::string new_schema = schema();
+  stage.close();
+  change_file(stage, kVersion1);
+  EXPECT_NE(refusal(stage, ErrorKind::kUnsupported).find("store migrate"), std::string::npos);
+  // The lock's file alone is there: with its own disk a store has no other.
+  ASSERT_TRUE(stage.files.replace(SqliteStage::kPath, "").ok());
+  const auto migrated = stage.open(Database::Open::kMigrate);
+  ASSERT_TRUE(migrated.ok()) << migrated.error().message;
+  EXPECT_EQ(stage.database().schema_found(), 1);
+  EXPECT_EQ(stage.store().dump(), before);
+  EXPECT_EQ(schema(), new_schema);
+  ASSERT_TRUE(stage.restart());
+  EXPECT_EQ(stage.database().schema_found(), kSchemaVersion);
+}
+
+TEST(SqliteDatabase, an_implicit_session_has_a_bound_of_its_own) {
+  DatabaseOptions options;
+  options.implicit_session_bytes = 1;
+  SqliteStage stage(1, options);
+  base::SeededRandom random(1);
+  add_session(stage);
+  const auto takes = [&](const char* id, SessionUse use) {
+    return stage.run(stage.store().takes_turns(id, use));
+  };
+  EXPECT_TRUE(takes("chat", SessionUse::kImplicit).ok()) << "it is not there yet";
+  NewTurns first(full_turn(random, "chat", nullptr), SessionUse::kImplicit);
+  ASSERT_TRUE(stage.run(stage.store().commit(std::move(first))).ok());
+  ASSERT_TRUE(commit(stage, full_turn(random, "s", nullptr)).ok());
+  for (int i = 0; i < 2; ++i) {
+    const auto refused = takes("chat", SessionUse::kImplicit);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().kind, ErrorKind::kInvalidRequest);
+    EXPECT_EQ(refused.error().code, "session_limit");
+    EXPECT_TRUE(takes("", SessionUse::kImplicit).ok()) << "a new conversation";
+    EXPECT_TRUE(takes("s", SessionUse::kExisting).ok()) << "its limits are its own";
+    EXPECT_TRUE(takes("s", SessionUse::kImplicit).ok()) << "it was created";
+    ASSERT_TRUE(stage.restart());
+  }
+}
+
 TEST(SqliteDatabase, a_damaged_turn_is_named) {
   SqliteStage stage(1);
   base::SeededRandom random(1);

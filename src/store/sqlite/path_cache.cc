@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "store/rules.h"
+
 namespace verbatim::store::sqlite {
 
 namespace {
@@ -64,6 +66,7 @@ void PathCache::committed(const Change& change) {
   std::lock_guard lock(mutex_);
   const auto& spec = *change.info.spec;
   Entry& entry = use(spec.id, change.info.number);
+  if (!entry.info) count(entry, store::footprint(spec));
   entry.info = change.info;
   if (!spec.secret_hash.empty()) secrets_[spec.secret_hash] = spec.id;
   for (const auto& added : change.turns) {
@@ -133,9 +136,12 @@ PathCache::Entry& PathCache::use(const std::string& id, std::uint64_t session) {
 void PathCache::insert(Entry& entry, const TurnPtr& turn) {
   if (!entry.turns.emplace(turn->seq, turn).second) return;
   by_id_[turn->id] = turn;
-  const auto size = footprint(*turn) + kPlaceBytes;
-  entry.bytes += size;
-  bytes_ += size;
+  count(entry, footprint(*turn) + own_root_footprint(*turn) + kPlaceBytes);
+}
+
+void PathCache::count(Entry& entry, std::size_t bytes) {
+  entry.bytes += bytes;
+  bytes_ += bytes;
 }
 
 void PathCache::erase(Entries::iterator it, Dropped& dropped) {

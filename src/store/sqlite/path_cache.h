@@ -64,6 +64,7 @@ class PathCache {
   Entry* find(std::uint64_t session);
   Entry& use(const std::string& id, std::uint64_t session);
   void insert(Entry& entry, const TurnPtr& turn);
+  void count(Entry& entry, std::size_t bytes);
   void set_newest(Entry& entry, const Added& added);
   void erase(Entries::iterator it, Dropped& dropped);
   void shrink(Dropped& dropped);

@@ -19,6 +19,8 @@ namespace {
 constexpr std::size_t kManyRoots = 4096;
 
 #define VERBATIM_INFO_COLUMNS VERBATIM_SESSION_COLUMNS ", " VERBATIM_SPEC_COLUMNS
+#define VERBATIM_LIST \
+  "SELECT " VERBATIM_INFO_COLUMNS " FROM session WHERE owner = ? AND number > ? "
 #define VERBATIM_TURN_COLUMNS "seq, parent, id, branch, root, body, digest"
 #define VERBATIM_PLACES                                               \
   "SELECT turn.session, turn.seq, session.id FROM turn JOIN session " \
@@ -43,9 +45,8 @@ Status Reader::prepare() {
       {&find_session_, "SELECT " VERBATIM_INFO_COLUMNS " FROM session WHERE id = ?"},
       {&find_secret_,
        "SELECT " VERBATIM_INFO_COLUMNS " FROM session WHERE secret_hash = ? AND secret_hash <> ''"},
-      {&list_, "SELECT " VERBATIM_INFO_COLUMNS
-               " FROM session WHERE owner = ? AND number > ? AND implicit <= ? "
-               "ORDER BY number LIMIT ?"},
+      {&list_, VERBATIM_LIST "ORDER BY number LIMIT ?"},
+      {&list_created_, VERBATIM_LIST "AND implicit = 0 ORDER BY number LIMIT ?"},
       {&idle_, "SELECT id, used_ms FROM session WHERE id > ? ORDER BY id LIMIT ?"},
       {&next_session_,
        "SELECT " VERBATIM_INFO_COLUMNS " FROM session WHERE id > ? ORDER BY id LIMIT 1"},
@@ -102,11 +103,10 @@ Result<std::optional<SessionInfo>> Reader::session_of_secret(const std::string& 
 
 Result<std::vector<SessionInfo>> Reader::sessions(const SessionQuery& query) {
   std::vector<SessionInfo> found;
-  Use list(list_);
+  Use list(query.implicit ? list_ : list_created_);
   list->bind_text(1, query.owner);
   list->bind(2, stored(query.after));
-  list->bind(3, query.implicit ? 1 : 0);
-  list->bind(4, static_cast<std::int64_t>(std::min<std::size_t>(query.limit, INT64_MAX)));
+  list->bind(3, static_cast<std::int64_t>(std::min<std::size_t>(query.limit, INT64_MAX)));
   for (;;) {
     const auto there = list->step();
     if (!there) return there.error();

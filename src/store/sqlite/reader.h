@@ -72,7 +72,7 @@ class Reader {
   PathCache* cache_;
   std::uint64_t deletions_ = 0;  // before the moment that is read
   std::unordered_map<std::int64_t, std::weak_ptr<const trajectory::RootInfo>> roots_;
-  Statement find_session_, find_secret_, list_, idle_, next_session_, rows_of_, row_;
+  Statement find_session_, find_secret_, list_, list_created_, idle_, next_session_, rows_of_, row_;
   Statement by_digest_, by_id_, last_turn_, body_, root_;
 };
 

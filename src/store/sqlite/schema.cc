@@ -17,8 +17,9 @@ struct Step {
 // (turn_codec.h) in order of commits: so a commit touches few pages, and neighbours share them.
 // `root` is what the turns of a root share, once for all sessions with the same; `root_use` says
 // whose, so that it leaves with the last of them. A session's `newest` is the body of the turn it
-// committed last, `disk` the bytes of its bodies: the order in which sessions of stateless chat are
-// dropped. Numbers of sessions and roots are never used again: caches know them by these.
+// committed last, `disk` the bytes of its bodies and of the roots it uses: by these sessions of
+// stateless chat are dropped. Numbers of sessions and roots are never used again: caches know them
+// by these.
 constexpr Step kSteps[] = {
     {1, R"(
 CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -43,6 +44,12 @@ CREATE TABLE turn(
 CREATE UNIQUE INDEX turn_id ON turn(id);
 CREATE INDEX turn_digest ON turn(digest);
 CREATE TABLE body(number INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+)"},
+    // Lists of created sessions pass over no implicit ones; and these leave owner by owner.
+    {2, R"(
+CREATE INDEX created_session ON session(owner, number) WHERE implicit = 0;
+DROP INDEX implicit_session;
+CREATE INDEX implicit_session ON session(owner, newest) WHERE implicit = 1;
 )"},
 };
 static_assert(std::size(kSteps) == kSchemaVersion);

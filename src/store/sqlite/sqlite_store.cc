@@ -3,6 +3,7 @@
 #include <coroutine>
 
 #include "base/sha256.h"
+#include "store/rules.h"
 #include "store/sqlite/turn_codec.h"
 
 namespace verbatim::store::sqlite {
@@ -264,9 +265,16 @@ Task<Status> SqliteStore::settled() {
   co_return co_await fence;
 }
 
-Task<Status> SqliteStore::takes_turns(std::string /*session_id*/, SessionUse /*use*/) {
-  if (!database_.writer().broken()) co_return Status();
-  co_return co_await settled();
+Task<Status> SqliteStore::takes_turns(std::string session_id, SessionUse use) {
+  if (database_.writer().broken()) {
+    auto status = co_await settled();
+    if (!status.ok()) co_return status;
+  }
+  if (use == SessionUse::kExisting || session_id.empty()) co_return Status();
+  const auto info = co_await session(std::move(session_id));
+  if (!info) co_return info.error();
+  co_return info->has_value() ? check_implicit(**info, database_.implicit_session_limit())
+                              : Status();
 }
 
 Task<Status> SqliteStore::probe() {

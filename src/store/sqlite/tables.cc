@@ -15,14 +15,39 @@ Result<Tables> Tables::of(Connection& connection, PathCache& cache, Limits limit
   Tables tables(connection, cache);
   tables.limits_ = limits;
   if (auto status = tables.prepare(); !status.ok()) return std::move(status).error();
-  const auto bytes =
-      connection.integer("SELECT coalesce(sum(disk), 0) FROM session WHERE implicit = 1");
-  if (!bytes) return bytes.error();
-  tables.implicit_bytes_ = tables.kept_implicit_bytes_ = unstored(*bytes);
   const auto last = connection.integer(kLastCommit);
   if (!last) return last.error();
   tables.last_commit_ = *last;
-  return tables;
+  auto owners =
+      connection.prepare("SELECT owner, sum(disk) FROM session WHERE implicit = 1 GROUP BY owner");
+  if (!owners) return std::move(owners).error();
+  for (;;) {
+    const auto row = owners->step();
+    if (!row) return row.error();
+    if (!*row) return tables;
+    tables.implicit_bytes_.add(std::string(owners->bytes(0)), unstored(owners->integer(1)));
+  }
+}
+
+void Tables::count(Counted counted) {
+  counted.added ? implicit_bytes_.add(counted.owner, counted.bytes)
+                : implicit_bytes_.remove(counted.owner, counted.bytes);
+  counted_.push_back(std::move(counted));
+}
+
+void Tables::given_up() {
+  for (auto it = counted_.rbegin(); it != counted_.rend(); ++it) {
+    it->added ? implicit_bytes_.remove(it->owner, it->bytes)
+              : implicit_bytes_.add(it->owner, it->bytes);
+  }
+  counted_.clear();
+  noted_commit_ = 0;
+  created_by_.clear();
+}
+
+void Tables::grow(SessionRow& session, std::uint64_t bytes) {
+  session.disk += bytes;
+  if (session.info.implicit) count({session.info.spec->owner, bytes, true});
 }
 
 Status Tables::prepare() {
@@ -39,7 +64,7 @@ Status Tables::prepare() {
        "disk = ?7, newest = ?8 WHERE number = ?1"},
       {&erase_session_, "DELETE FROM session WHERE number = ?"},
       {&oldest_implicit_,
-       "SELECT id FROM session WHERE implicit = 1 ORDER BY newest, number LIMIT 1"},
+       "SELECT id FROM session WHERE implicit = 1 AND owner = ? ORDER BY newest, number LIMIT 1"},
       {&find_parent_, "SELECT id, branch, root FROM turn WHERE session = ? AND seq = ?"},
       // Children come behind their parent, so little is read where it is the newest.
       {&find_child_, "SELECT 1 FROM turn WHERE session = ?1 AND seq > ?2 AND parent = ?2 LIMIT 1"},
@@ -185,7 +210,7 @@ Status Tables::erase_session(const SessionRow& session) {
     erase->bind(1, number);
     if (auto status = erase->run(); !status.ok()) return status;
   }
-  if (session.info.implicit) implicit_bytes_ -= std::min(implicit_bytes_, session.disk);
+  if (session.info.implicit) count({session.info.spec->owner, session.disk, false});
   const auto own = created_by_.find(session.info.spec->owner);
   if (!session.info.implicit && own != created_by_.end()) --own->second;
   return note_last_commit();
@@ -245,7 +270,7 @@ Status Tables::find_parent(std::uint64_t session, const Turn& parent,
   return any(child, found->continued);
 }
 
-Status Tables::find_root(const PreparedTurns& prepared, std::uint64_t session, std::int64_t& root) {
+Status Tables::find_root(const PreparedTurns& prepared, SessionRow& session, std::int64_t& root) {
   {
     Use find(find_root_);
     find->bind_text(1, prepared.root_hash);
@@ -260,8 +285,11 @@ Status Tables::find_root(const PreparedTurns& prepared, std::uint64_t session, s
     root = connection_->last_row();
   }
   use_root_.bind(1, root);
-  use_root_.bind(2, stored(session));
-  return use_root_.run();
+  use_root_.bind(2, stored(session.info.number));
+  if (auto status = use_root_.run(); !status.ok()) return status;
+  // Counted for each session that uses it: else a dropped one could leave it to nobody's count.
+  if (connection_->changed_rows() != 0) grow(session, prepared.root_bytes.size());
+  return {};
 }
 
 Status Tables::insert_turn(const Turn& turn, std::uint64_t session, std::int64_t root,
@@ -348,7 +376,7 @@ Status Tables::insert_turns(PreparedTurns& prepared, SessionRow& session,
                             std::optional<Parent>& parent, Change& change) {
   std::int64_t root = parent ? parent->root : 0;
   if (!prepared.root_bytes.empty()) {
-    if (auto status = find_root(prepared, session.info.number, root); !status.ok()) return status;
+    if (auto status = find_root(prepared, session, root); !status.ok()) return status;
   }
   for (std::size_t i = 0; i < prepared.added.turns.size(); ++i) {
     auto& turn = prepared.added.turns[i];
@@ -361,9 +389,7 @@ Status Tables::insert_turns(PreparedTurns& prepared, SessionRow& session,
     std::optional<std::uint64_t> goes_on;
     if (parent && !std::exchange(parent->continued, true)) goes_on = parent->branch;
     enter(session.info, *turn, goes_on);
-    const std::uint64_t disk = prepared.bodies[i].size() + kRowBytes;
-    session.disk += disk;
-    if (session.info.implicit) implicit_bytes_ += disk;
+    grow(session, prepared.bodies[i].size() + kRowBytes);
     auto status = insert_turn(*turn, session.info.number, root, prepared.bodies[i]);
     if (!status.ok()) return status;
     change.turns.push_back({TurnPtr(std::move(turn)), !shared_digest});
@@ -371,16 +397,27 @@ Status Tables::insert_turns(PreparedTurns& prepared, SessionRow& session,
   return update_session(session);
 }
 
-Status Tables::shrink(const std::string& keep, std::vector<std::string>& dropped) {
-  while (implicit_bytes_ > limits_.implicit_bytes) {
-    std::string oldest;
-    {
-      Use find(oldest_implicit_);
-      bool there = false;
-      if (auto status = any(find, there); !status.ok()) return status;
-      if (there) oldest = find->bytes(0);
+// Of the owner who has most; where that is `keep` alone, of the next one.
+Status Tables::oldest_implicit(const std::string& keep, std::string& oldest) {
+  const auto& owners = implicit_bytes_.by_size();
+  for (auto owner = owners.rbegin(); owner != owners.rend(); ++owner) {
+    Use find(oldest_implicit_);
+    find->bind_text(1, owner->second);
+    bool there = false;
+    if (auto status = any(find, there); !status.ok()) return status;
+    if (there && find->bytes(0) != keep) {
+      oldest = find->bytes(0);
+      return {};
     }
-    if (oldest.empty() || oldest == keep) return {};
+  }
+  return {};
+}
+
+Status Tables::shrink(const std::string& keep, std::vector<std::string>& dropped) {
+  while (implicit_bytes_.total() > limits_.implicit_bytes) {
+    std::string oldest;
+    if (auto status = oldest_implicit(keep, oldest); !status.ok()) return status;
+    if (oldest.empty()) return {};
     std::optional<SessionRow> session;
     if (auto status = find_session(oldest, session); !status.ok()) return status;
     if (!session) return {};

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "store/owner_bytes.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/path_cache.h"
 #include "store/sqlite/session_row.h"
@@ -27,8 +28,8 @@ struct PreparedTurns {
 class Tables {
  public:
   struct Limits {
-    // Bytes of the bodies of sessions of stateless chat, over which the one that committed longest
-    // ago goes.
+    // Bytes of the bodies and roots of sessions of stateless chat, over which, of the owner who has
+    // most, the one that committed longest ago goes.
     std::uint64_t implicit_bytes = 0;
     std::uint64_t owner_sessions = 0;  // created by one owner; 0: as many as there may be
   };
@@ -51,18 +52,19 @@ class Tables {
   // A write that nobody sees.
   base::Status touch();
   // The transaction was given up, or committed.
-  void given_up() {
-    implicit_bytes_ = kept_implicit_bytes_;
-    noted_commit_ = 0;
-    created_by_.clear();
-  }
-  void committed() { kept_implicit_bytes_ = implicit_bytes_; }
+  void given_up();
+  void committed() { counted_.clear(); }
 
  private:
   struct Parent {
     std::uint64_t branch = 0;
     std::int64_t root = 0;
     bool continued = false;
+  };
+  struct Counted {
+    std::string owner;
+    std::uint64_t bytes = 0;
+    bool added = false;
   };
   Tables(Connection& connection, PathCache& cache) : connection_(&connection), cache_(&cache) {}
   base::Status prepare();
@@ -77,13 +79,16 @@ class Tables {
   // `meta` keeps its number.
   base::Status note_last_commit();
   base::Status find_parent(std::uint64_t session, const Turn& parent, std::optional<Parent>& found);
-  base::Status find_root(const PreparedTurns& prepared, std::uint64_t session, std::int64_t& root);
+  base::Status find_root(const PreparedTurns& prepared, SessionRow& session, std::int64_t& root);
   base::Status find_place(const NewTurns& added, std::optional<SessionRow>& session,
                           std::optional<Parent>& parent);
   base::Status insert_turns(PreparedTurns& prepared, SessionRow& session,
                             std::optional<Parent>& parent, Change& change);
   base::Status insert_turn(const Turn& turn, std::uint64_t session, std::int64_t root,
                            const std::string& body);
+  void count(Counted counted);
+  void grow(SessionRow& session, std::uint64_t bytes);
+  base::Status oldest_implicit(const std::string& keep, std::string& oldest);
   // Is there a row for what was bound?
   static base::Status any(Use& query, bool& found);
   base::Status taken(const NewTurns& added, bool& taken);
@@ -91,8 +96,8 @@ class Tables {
   Connection* connection_;
   PathCache* cache_;
   Limits limits_;
-  std::uint64_t implicit_bytes_ = 0;
-  std::uint64_t kept_implicit_bytes_ = 0;  // as the last commit left them
+  OwnerBytes implicit_bytes_;
+  std::vector<Counted> counted_;  // since the last commit
   // Sessions by owner, of those that were asked for since a transaction was given up.
   std::unordered_map<std::string, std::uint64_t> created_by_;
   std::int64_t last_commit_ = 0;   // number of the body that was written last
