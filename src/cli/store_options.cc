@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::string_view kSqlite = "sqlite:";
 constexpr const char* kFile = "store.db";
+// Enough to delete a session of a thousand turns from a full disk.
+constexpr std::uint64_t kReserve = std::uint64_t{16} << 20;
 
 // As the XDG base directory specification has it.
 Result<std::string> state_directory() {
@@ -99,6 +101,7 @@ Result<std::unique_ptr<StoreHome>> StoreHome::open(base::Files& files, const Sto
   store::sqlite::DatabaseOptions database;
   database.path = *path;
   database.owner_sessions = options.owner_sessions;
+  if (how == Open::kServe) database.reserve_bytes = kReserve;
   auto opened = store::sqlite::Database::open(
       files, *random,
       {base::thread_worker("store-write"), base::thread_worker("store-read"),

@@ -173,7 +173,12 @@ Task<void> SessionsEndpoint::remove(net::Responder& responder, Caller caller, st
   const auto info = co_await find(caller, id);
   if (!info) co_return co_await send_error(responder, info.error());
   const auto status = co_await store_.delete_session(id);
-  if (!status.ok()) co_return co_await send_error(responder, status.error());
+  if (!status.ok()) {
+    auto failure = status.error();
+    if (failure.kind == ErrorKind::kUnavailable)
+      failure.message = "nothing was deleted: " + failure.message;
+    co_return co_await send_error(responder, failure);
+  }
   running_.cancel(id);
   if (recorder_ != nullptr)
     co_await recorder_->session_ended(runtime_.executor, std::move(id), "deleted", info->turns);

@@ -117,6 +117,10 @@ bool Connection::in_transaction() const {
   return sqlite3_get_autocommit(handle_.get()) == 0;
 }
 
+bool Connection::disk_full() const {
+  return (sqlite3_errcode(handle_.get()) & 0xff) == SQLITE_FULL;
+}
+
 std::int64_t Connection::last_row() const {
   return sqlite3_last_insert_rowid(handle_.get());
 }

@@ -70,6 +70,8 @@ class Connection {
 
   // Is a transaction open? SQLite ends one by itself behind some errors.
   [[nodiscard]] bool in_transaction() const;
+  // Did the last call fail because the disk is full?
+  [[nodiscard]] bool disk_full() const;
   [[nodiscard]] std::int64_t last_row() const;
   // That the last INSERT, UPDATE or DELETE changed.
   [[nodiscard]] std::int64_t changed_rows() const;

@@ -65,11 +65,17 @@ Result<std::unique_ptr<Database>> Database::open(base::Files& files, base::Rando
     return std::move(status).error();
   if (auto status = database->open_readers(); !status.ok()) return std::move(status).error();
   if (auto status = database->note_places(files); !status.ok()) return std::move(status).error();
+  // A new one begins with what is asked of it; its log is copied back for the first time later.
+  if (database->schema_found_ != 0 && database->options_.reserve_bytes != 0)
+    database->workers_.checkpoint->run([&reserve = database->reserve_] { reserve.take(); });
   return database;
 }
 
 Database::Database(DatabaseWorkers workers, DatabaseOptions options)
-    : options_(std::move(options)), cache_(options_.cache_bytes), workers_(std::move(workers)) {}
+    : options_(std::move(options)),
+      cache_(options_.cache_bytes),
+      reserve_(options_.path + "-reserve", options_.vfs, options_.reserve_bytes),
+      workers_(std::move(workers)) {}
 
 Result<Connection> Database::connect(Connection::Mode mode) const {
   auto connection = Connection::to(options_.path, mode, options_.vfs);
@@ -104,8 +110,8 @@ Status Database::open_writer(base::Random& random, Open how) {
   if (!tables) return std::move(tables).error();
   writer_ = std::make_unique<Writer>(
       *workers_.write, write_connection_, std::move(*tables), options_.writer,
-      [this](std::function<void()> done) { checkpoint(std::move(done)); },
-      [this] { return in_place(); });
+      Writer::Outside{[this](std::function<void()> done) { checkpoint(std::move(done)); },
+                      [this] { return in_place(); }, [this] { return reserve_.give(); }});
   return {};
 }
 
@@ -177,6 +183,7 @@ void Database::checkpoint(std::function<void()> done) {
   workers_.checkpoint->run([this, done = std::move(done)] {
     sqlite3_wal_checkpoint_v2(checkpoint_connection_.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE,
                               nullptr, nullptr);
+    reserve_.take();
     done();
   });
 }

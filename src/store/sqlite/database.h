@@ -10,6 +10,7 @@
 #include "base/worker.h"
 #include "store/commit_log.h"
 #include "store/sqlite/reader.h"
+#include "store/sqlite/reserve.h"
 #include "store/sqlite/writer.h"
 
 namespace verbatim::store::sqlite {
@@ -18,7 +19,8 @@ struct DatabaseOptions {
   std::string path;
   std::string vfs;                                   // SQLite's name; empty: the system's
   std::size_t cache_bytes = std::size_t{256} << 20;  // of turns in memory
-  // Of sessions of stateless chat on disk; over it the one that committed longest ago goes.
+  // Of sessions of stateless chat on disk; over it, of the owner who has most, the one that
+  // committed longest ago goes.
   std::uint64_t implicit_bytes = std::uint64_t{4} << 30;
   std::uint64_t owner_sessions = 0;  // created by one owner; more are refused; 0: any number
   // Of one of them, as SessionInfo counts them: more turns are refused.
@@ -107,6 +109,7 @@ class Database {
   PathCache cache_;
   Connection write_connection_, read_connection_, checkpoint_connection_, dump_connection_;
   std::mutex dump_mutex_;
+  Reserve reserve_;
   std::unique_ptr<Reader> reader_, dump_reader_;
   std::unique_ptr<Writer> writer_;
   std::atomic<std::size_t> queued_reads_ = 0;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/sim/sim_worker.h"
+#include "store/sqlite/schema.h"
 #include "store/testing/full_turn.h"
 #include "store/testing/store_stage.h"
 
@@ -16,6 +17,11 @@ using testing::SqliteStage;
 base::Result<std::vector<TurnPtr>> commit(SqliteStage& stage, std::unique_ptr<Turn> turn) {
   NewTurns added(std::move(turn), SessionUse::kExisting);
   return stage.run(stage.store().commit(std::move(added)));
+}
+
+base::Status commit_to(SqliteStage& stage, base::Random& random, const std::string& session) {
+  const auto recorded = commit(stage, full_turn(random, session, nullptr));
+  return recorded.ok() ? base::Status() : base::Status(recorded.error());
 }
 
 void add_session(SqliteStage& stage) {
@@ -286,6 +292,61 @@ TEST(SqliteDatabase, a_disk_that_takes_nothing_refuses_new_turns_until_it_does) 
   stage.vfs.options().fail_write = 0;
   EXPECT_TRUE(takes());
   EXPECT_TRUE(commit(stage, full_turn(random, "s", first->front())).ok());
+}
+
+// Sessions until the disk is full; how many there are.
+int fill_disk(SqliteStage& stage, base::Random& random) {
+  stage.executor.run_until_idle();
+  stage.vfs.set_room(stage.vfs.used() + 3'000'000);
+  for (int made = 0;; ++made) {
+    const std::string id = "s" + std::to_string(made);
+    const auto session = stage.run(stage.store().create_session(SessionSpec(id, 1)));
+    if (!session.ok()) return made;
+    for (int turn = 0; turn < 5; ++turn) {
+      if (!commit(stage, full_turn(random, id, nullptr)).ok()) return made;
+    }
+  }
+}
+
+TEST(SqliteDatabase, a_session_can_be_deleted_from_a_full_disk_and_turns_go_on_then) {
+  DatabaseOptions options;
+  options.reserve_bytes = 600'000;
+  options.writer.checkpoint_pages = 20;
+  options.writer.hold_pages = 60;
+  SqliteStage stage(1, options);
+  base::SeededRandom random(1);
+  const int made = fill_disk(stage, random);
+  ASSERT_GT(made, 5);
+  ASSERT_TRUE(stage.vfs.exists(std::string(SqliteStage::kPath) + "-reserve"));
+  for (const std::string id : {"s0", "s1", "s2"}) {
+    const auto deleted = stage.run(stage.store().delete_session(id));
+    EXPECT_TRUE(deleted.ok()) << id << ": " << deleted.error().message;
+    EXPECT_FALSE(stage.run(stage.store().session(id))->has_value());
+  }
+  EXPECT_TRUE(stage.run(stage.store().takes_turns("s3", SessionUse::kExisting)).ok());
+  EXPECT_TRUE(commit_to(stage, random, "s3").ok());
+  // It is made again once there is room for it.
+  ASSERT_TRUE(stage.restart());
+  stage.executor.run_until_idle();
+  stage.vfs.set_room(UINT64_MAX);
+  ASSERT_TRUE(stage.restart());
+  stage.executor.run_until_idle();
+  EXPECT_TRUE(stage.vfs.exists(std::string(SqliteStage::kPath) + "-reserve"));
+}
+
+TEST(SqliteDatabase, a_deletion_that_finds_no_room_at_all_has_deleted_nothing_and_says_so) {
+  SqliteStage stage(1);
+  base::SeededRandom random(1);
+  ASSERT_GT(fill_disk(stage, random), 5);
+  stage.vfs.set_room(stage.vfs.used());
+  const std::string before = stage.store().dump();
+  const auto refused = stage.run(stage.store().delete_session("s0"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::kUnavailable);
+  EXPECT_NE(refused.error().message.find("nothing has changed"), std::string::npos);
+  EXPECT_EQ(stage.store().dump(), before);
+  stage.vfs.set_room(UINT64_MAX);
+  EXPECT_TRUE(stage.run(stage.store().delete_session("s0")).ok());
 }
 
 TEST(SqliteDatabase, a_disk_that_failed_since_the_last_write_is_found_by_a_probe) {

@@ -128,6 +128,7 @@ class Deletion final : public Change<Status> {
  public:
   Deletion(Database& database, base::Executor& executor, const std::string& id)
       : Change(database, executor), id_(id) {}
+  [[nodiscard]] bool frees() const override { return true; }
   Status apply(Tables& tables) override { return tables.erase(id_, result_); }
   void settle(const Status& batch) override {
     if (!batch.ok()) return answer(batch);

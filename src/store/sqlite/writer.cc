@@ -18,13 +18,12 @@ int note_pages(void* pages, sqlite3* /*handle*/, const char* /*name*/, int in_lo
 }  // namespace
 
 Writer::Writer(base::Worker& worker, Connection& connection, Tables tables, WriterOptions options,
-               Checkpoint checkpoint, InPlace in_place)
+               Outside outside)
     : worker_(worker),
       connection_(connection),
       tables_(std::move(tables)),
       options_(options),
-      checkpoint_(std::move(checkpoint)),
-      in_place_(std::move(in_place)) {
+      outside_(std::move(outside)) {
   // In place of SQLite's own checkpoints, which would run within commits.
   sqlite3_wal_hook(connection_.handle(), note_pages, &log_pages_);
 }
@@ -80,19 +79,38 @@ void Writer::close() {
 
 void Writer::drain() {
   if (hold()) return;
-  const auto batch = take();
+  auto batch = take();
   if (batch.empty()) return;
   if (metrics_) metrics_->begins();
   auto status = broken_ ? probe() : Status();
+  bool full = full_;
   if (status.ok()) {
     status = write(batch);
+    full = full_;
     broken_ = !status.ok();
     if (broken_ && probe().ok()) broken_ = false;
   }
-  if (metrics_) metrics_->wrote(batch.size(), status.ok(), broken_, log_pages_);
-  finish(batch, status);
+  const std::size_t works = batch.size();
+  if (!status.ok() && full) free_room(batch);
+  if (metrics_) metrics_->wrote(works, status.ok(), broken_, log_pages_);
+  if (!batch.empty()) finish(batch, status);
   if (log_pages_ >= options_.checkpoint_pages) checkpoint();
   worker_.run([this] { drain(); });
+}
+
+void Writer::free_room(std::vector<Work*>& batch) {
+  const auto others =
+      std::stable_partition(batch.begin(), batch.end(), [](auto* work) { return work->frees(); });
+  const std::vector<Work*> frees(batch.begin(), others);
+  if (frees.empty()) return;
+  auto status = write(frees);
+  if (!status.ok() && full_ && outside_.give_room()) status = write(frees);
+  if (!status.ok()) return;
+  batch.erase(batch.begin(), others);
+  finish(frees, status);
+  // Copied back, the log is used from its start again, and what is written next needs no room.
+  checkpoint();
+  broken_ = !probe().ok();
 }
 
 std::vector<Work*> Writer::take() {
@@ -130,7 +148,8 @@ Status Writer::probe() {
 }
 
 Status Writer::transact(const std::function<Status()>& change) {
-  auto status = in_place_();
+  full_ = false;
+  auto status = outside_.in_place();
   if (status.ok()) status = connection_.run("BEGIN IMMEDIATE");
   if (status.ok()) status = change();
   if (status.ok()) status = connection_.run("COMMIT");
@@ -138,6 +157,7 @@ Status Writer::transact(const std::function<Status()>& change) {
     tables_.committed();
     return status;
   }
+  full_ = connection_.disk_full();
   // SQLite has given up the transaction by itself behind some errors, not behind others.
   if (connection_.in_transaction()) (void)connection_.run("ROLLBACK");
   tables_.given_up();
@@ -177,7 +197,7 @@ void Writer::checkpoint() {
   std::lock_guard lock(mutex_);
   if (closed_ || checkpointing_) return;
   checkpointing_ = true;
-  checkpoint_([this] {
+  outside_.checkpoint([this] {
     bool waits = false;
     {
       std::lock_guard done(mutex_);

@@ -24,6 +24,9 @@ class Work {
   // The last that is heard of it: the batch is on disk, or it is not and changed nothing. May be
   // gone when this returns.
   virtual void settle(const base::Status& batch) = 0;
+  // Does it make room on the disk? Then it is tried again, alone, where the disk is full: it may be
+  // applied twice.
+  [[nodiscard]] virtual bool frees() const { return false; }
   // For limits.
   [[nodiscard]] virtual std::size_t bytes() const { return 0; }
   // The turns it commits, by what a request names them with.
@@ -66,9 +69,16 @@ class Writer {
   using Checkpoint = std::function<void(std::function<void()> done)>;
   // Is what is written where it will be found again? Asked before each transaction.
   using InPlace = std::function<base::Status()>;
+  // Gives up room that is kept for what frees some. False: there is none any more.
+  using GiveRoom = std::function<bool()>;
+  struct Outside {
+    Checkpoint checkpoint;
+    InPlace in_place;
+    GiveRoom give_room;
+  };
 
   Writer(base::Worker& worker, Connection& connection, Tables tables, WriterOptions options,
-         Checkpoint checkpoint, InPlace in_place);
+         Outside outside);
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
@@ -91,6 +101,8 @@ class Writer {
   std::vector<Work*> take();
   base::Status write(const std::vector<Work*>& batch);
   base::Status probe();
+  // Of a batch that failed: what frees room is done alone, if at all, and taken out of it.
+  void free_room(std::vector<Work*>& batch);
   base::Status transact(const std::function<base::Status()>& change);
   void finish(const std::vector<Work*>& batch, const base::Status& status);
   // True: the batch has to wait for a checkpoint, whose end calls drain().
@@ -101,9 +113,9 @@ class Writer {
   Connection& connection_;
   Tables tables_;
   const WriterOptions options_;
-  const Checkpoint checkpoint_;
-  const InPlace in_place_;
+  const Outside outside_;
   std::atomic<bool> broken_ = false;
+  bool full_ = false;  // the last transaction failed for want of room; worker's thread
   int log_pages_ = 0;  // worker's thread
   bool held_ = false;  // worker's thread
   mutable std::mutex mutex_;

@@ -65,6 +65,19 @@ void FaultVfs::truncate(File& file, std::uint64_t size) {
   file.unsynced.push_back(std::move(change));
 }
 
+std::uint64_t FaultVfs::used() const {
+  std::uint64_t bytes = 0;
+  for (const auto& [path, file] : files_) bytes += file->bytes.size();
+  return bytes;
+}
+
+std::size_t FaultVfs::fitting(const File& file, std::uint64_t offset, std::size_t size) const {
+  if (room_ == UINT64_MAX || offset + size <= file.bytes.size()) return size;
+  const std::uint64_t others = used() - file.bytes.size();
+  const std::uint64_t end = room_ > others ? room_ - others : 0;
+  return end <= offset ? 0 : static_cast<std::size_t>(std::min<std::uint64_t>(size, end - offset));
+}
+
 int FaultVfs::sync(File& file) {
   std::size_t none = 0;
   if (const int code = pass_point(true, 0, none); code != SQLITE_OK) return code;

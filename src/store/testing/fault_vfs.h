@@ -50,6 +50,9 @@ class FaultVfs {
   void clear_faults() { fault_at_.clear(); }
   [[nodiscard]] std::uint64_t points() const { return points_; }
   [[nodiscard]] bool off() const { return off_; }
+  // Files may grow to so many bytes, all together; what is more is ENOSPC.
+  void set_room(std::uint64_t bytes) { room_ = bytes; }
+  [[nodiscard]] std::uint64_t used() const;
   // From here on all fails: the machine stands still.
   void power_off() { off_ = true; }
   // The machine has started again: files are what survived, connections of before are dead.
@@ -84,6 +87,8 @@ class FaultVfs {
 
   // SQLITE_OK, or the fault of this point; `prefix`: how much of a write is done first.
   int pass_point(bool sync, std::size_t size, std::size_t& prefix);
+  // Of `size` bytes at `offset`, how many there is room for.
+  [[nodiscard]] std::size_t fitting(const File& file, std::uint64_t offset, std::size_t size) const;
   void write(File& file, std::uint64_t offset, std::string_view bytes);
   void truncate(File& file, std::uint64_t size);
   int sync(File& file);
@@ -104,6 +109,7 @@ class FaultVfs {
   std::string name_;
   std::uint64_t points_ = 0;
   std::map<std::uint64_t, At> fault_at_;
+  std::uint64_t room_ = UINT64_MAX;
   bool off_ = false;
   bool drops_syncs_ = false;
   std::uint64_t boot_ = 0;

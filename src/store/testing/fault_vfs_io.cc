@@ -69,7 +69,12 @@ int write(sqlite3_file* file, const void* from, int size, sqlite3_int64 offset) 
   const Handle& handle = of(file);
   if (dead(handle)) return SQLITE_IOERR_WRITE;
   std::size_t prefix = 0;
-  const int code = handle.vfs->pass_point(false, static_cast<std::size_t>(size), prefix);
+  int code = handle.vfs->pass_point(false, static_cast<std::size_t>(size), prefix);
+  const auto fits = handle.vfs->fitting(*handle.file, static_cast<std::uint64_t>(offset), prefix);
+  if (fits < prefix) {
+    prefix = fits;
+    code = SQLITE_FULL;
+  }
   handle.vfs->write(*handle.file, static_cast<std::uint64_t>(offset),
                     {static_cast<const char*>(from), prefix});
   return code;
