@@ -140,6 +140,16 @@ std::string environment(std::string_view variable) {
   return value == nullptr ? "" : value;
 }
 
+std::set<std::string, std::less<>> said_by_environment(const CLI::App& command) {
+  std::set<std::string, std::less<>> names;
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string value = environment(option->get_envname());
+    if (!value.empty() && option->results() == std::vector<std::string>{value})
+      names.insert(option->get_name());
+  }
+  return names;
+}
+
 void EngineOptions::add(CLI::App& command) {
   command
       .add_option("--engine", urls,

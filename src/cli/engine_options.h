@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,9 @@ struct EngineOptions {
 
 // The environment, as far as choices() reads it.
 std::string environment(std::string_view variable);
+// The options of a command that was read which have their value from the environment (one that is
+// given the same value beside it counts as if it were not).
+std::set<std::string, std::less<>> said_by_environment(const CLI::App& command);
 
 // Asks engines what they are, and whether they read ids, all at the same time on an event loop that
 // ends with it: the engines in the answers are gone.

@@ -1,6 +1,8 @@
-#include <initializer_list>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -49,7 +51,8 @@ struct ServeOptions {
   std::uint16_t port = 8080;
   unsigned threads = 0;
   std::uint64_t max_model_len = 0;
-  std::string version;  // of this program
+  std::string version;                                // of this program
+  std::set<std::string, std::less<>> by_environment;  // options that it alone says
 };
 
 // One thread's part of the gateway.
@@ -339,39 +342,45 @@ base::Result<std::vector<Chosen>> choose_engines(const std::vector<engine::Choic
   return engines;
 }
 
-struct Given {
-  const char* option;
-  bool set;
-};
+using Names = std::vector<const char*>;
 
-// The first that is set, null where none is.
-const char* first_set(std::initializer_list<Given> all) {
-  for (const auto& each : all) {
-    if (each.set) return each.option;
+// Options that only the token path knows, and that were given.
+Names token_options(const ServeOptions& options) {
+  Names names;
+  if (!options.model.tokenizer_dir.empty()) names.push_back("--tokenizer");
+  if (!options.model.chat_template.empty()) names.push_back("--chat-template");
+  if (options.model.vocab_size != 0) names.push_back("--vocab-size");
+  if (!options.model.cache_dir.empty()) names.push_back("--cache-dir");
+  return names;
+}
+
+// Those that say something of a model or of records, which a relay has not.
+Names turn_options(const ServeOptions& options) {
+  Names names = token_options(options);
+  if (!options.record_dir.empty()) names.push_back("--record-dir");
+  if (!options.api_keys.empty()) names.push_back("--api-keys");
+  if (!options.session_header.empty()) names.push_back("--session-header");
+  if (const char* profiles = options.profiles.given()) names.push_back(profiles);
+  if (options.session_ttl != 0) names.push_back("--session-ttl");
+  if (options.store.owner_sessions != 0) names.push_back("--max-sessions");
+  if (const char* store = options.store.given()) names.push_back(store);
+  if (!options.model.name.empty()) names.push_back("--model-name");
+  if (options.max_model_len != 0) names.push_back("--max-model-len");
+  return names;
+}
+
+// The first of these that this command was asked for; null: none. What the environment says alone
+// is meant for whatever runs in it: that it is not used here is told, and no reason to refuse. But
+// whoever names keys wants them asked for.
+const char* asked_for(const ServeOptions& options, const Names& names, Log& log) {
+  for (const char* name : names) {
+    if (!options.by_environment.contains(name) || name == std::string_view("--api-keys"))
+      return name;
   }
+  for (const char* name : names)
+    log.notice(std::string(name) +
+               ": the environment's value is not used on this path to the engine");
   return nullptr;
-}
-
-// An option that only the token path knows.
-const char* token_option(const ServeOptions& options) {
-  return first_set({{"--tokenizer", !options.model.tokenizer_dir.empty()},
-                    {"--chat-template", !options.model.chat_template.empty()},
-                    {"--vocab-size", options.model.vocab_size != 0},
-                    {"--cache-dir", !options.model.cache_dir.empty()}});
-}
-
-// An option that says something of a model or of records, which a relay has not.
-const char* turn_option(const ServeOptions& options) {
-  if (const char* option = token_option(options)) return option;
-  return first_set({{"--record-dir", !options.record_dir.empty()},
-                    {"--api-keys", !options.api_keys.empty()},
-                    {"--session-header", !options.session_header.empty()},
-                    {options.profiles.given(), options.profiles.given() != nullptr},
-                    {"--session-ttl", options.session_ttl != 0},
-                    {"--max-sessions", options.store.owner_sessions != 0},
-                    {options.store.given(), options.store.given() != nullptr},
-                    {"--model-name", !options.model.name.empty()},
-                    {"--max-model-len", options.max_model_len != 0}});
 }
 
 Exit serve(const ServeOptions& options, std::shared_ptr<gateway::Model> model,
@@ -415,7 +424,7 @@ std::string listed_model(const std::vector<Chosen>& engines) {
 // The message path: sessions and records without token ids.
 Exit run_by_messages(const ServeOptions& options, std::vector<engine::Choice> asked,
                      gateway::ApiKeys keys, gateway::ClientProfiles profiles, Log& log) {
-  if (const char* option = token_option(options))
+  if (const char* option = asked_for(options, token_options(options), log))
     return usage(not_for_messages(option, asked.front()));
   for (auto& choice : asked) choice.model = options.model.name;
   auto chosen = choose_engines(asked, log);
@@ -453,7 +462,7 @@ Exit run(const ServeOptions& options) {
     return run_by_messages(options, *asked, std::move(*keys), std::move(*profiles), log);
   if (relays(asked->front()) || !exact) {
     return serve_relay(*asked, {options.host, options.port, options.threads, options.version},
-                       turn_option(options), log);
+                       asked_for(options, turn_options(options), log), log);
   }
   auto model = load_model(*files, options.model);
   if (!model) return log.fail(model.error(), Exit::kUsage);
@@ -549,7 +558,10 @@ Run add_serve(CLI::App& program) {
       "Example: verbatim serve --engine http://127.0.0.1:30000 --tokenizer models/qwen3 "
       "--record-dir records --port 8080\n"
       "`verbatim doctor --engine URL` shows what an engine is and how it would be driven.");
-  return [options] { return run(*options); };
+  return [options, command] {
+    options->by_environment = said_by_environment(*command);
+    return run(*options);
+  };
 }
 
 }  // namespace verbatim::cli

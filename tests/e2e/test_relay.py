@@ -120,6 +120,24 @@ def test_what_a_relay_can_not_keep_is_refused(engine, option):
     assert refused.returncode == 2 and option[0] in refused.stderr and "--engine-kind" in refused.stderr and refused.stdout == ""
 
 
+@pytest.mark.parametrize("variable, option", [("VERBATIM_STORE", "--store"), ("VERBATIM_DATA_DIR", "--data-dir"), ("VERBATIM_TOKENIZER", "--tokenizer"),
+                                              ("VERBATIM_RECORD_DIR", "--record-dir"), ("VERBATIM_MODEL_NAME", "--model-name")])
+def test_what_the_environment_says_for_all_commands_does_not_stop_a_relay(engine, tmp_path, monkeypatch, variable, option):
+    monkeypatch.setenv(variable, "elsewhere")
+    program = Program(["serve", "--engine", engine.url, "--engine-kind", "openai", "--port", 0], tmp_path / "stderr")
+    assert httpx.post(program.url + "/v1/chat/completions", content=BODY).json() == answer("Hello there.")
+    assert program.stop() == 0 and f"{option}: the environment's value is not used" in program.errors()
+    refused = serve("--engine", engine.url, "--engine-kind", "openai", option, "here")
+    assert refused.returncode == 2 and f"{option}: not for" in refused.stderr, "what is asked of the command is refused as before"
+
+
+def test_keys_that_a_relay_would_not_ask_for_are_refused_wherever_they_are_named(engine, tmp_path, monkeypatch):
+    (tmp_path / "keys").write_text("ann key-0123456789-ann\n")
+    monkeypatch.setenv("VERBATIM_API_KEYS", str(tmp_path / "keys"))
+    refused = serve("--engine", engine.url, "--engine-kind", "openai")
+    assert refused.returncode == 2 and "--api-keys: not for" in refused.stderr
+
+
 def test_auto_relays_where_nothing_else_speaks_and_says_what_that_costs(engine, tmp_path):
     program = Program(["serve", "--engine", engine.url, "--port", 0], tmp_path / "stderr")
     assert httpx.post(program.url + "/v1/chat/completions", content=BODY).json() == answer("Hello there.")
