@@ -12,7 +12,7 @@ SIMULATE_ARGS ?=
 BIN := build/release/verbatim
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps test-deps build demo test test-full test-vllm test-fast lint format sanitize asan-ubsan tsan fuzz simulate bench mutate clean
+.PHONY: help install-deps test-deps build demo test test-full test-vllm test-agents test-fast lint format sanitize asan-ubsan tsan fuzz simulate bench mutate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,10 @@ test-full: test ## and more of the same: 1,000 x kill -9 under load, a million s
 test-vllm: build test-deps ## conversations through a real vLLM on the CPU; installs 6 GB into .venv-vllm
 	@scripts/engines/vllm/install.sh .venv-vllm
 	VLLM_MODES="$(VLLM_MODES)" .venv/bin/python -m pytest -q --durations=5 tests/vllm
+
+test-agents: build test-deps ## opencode as it is, through its tasks; installs 185 MB into .venv-opencode, with npm
+	@scripts/agents/opencode/install.sh .venv-opencode
+	.venv/bin/python -m pytest -q tests/e2e/test_opencode.py
 
 test-fast: test-deps ## formatting, layout, build and unit tests
 	@JOBS=$(JOBS) scripts/run-tests.sh fast
@@ -81,7 +85,7 @@ bench: ## the benchmarks, and the comparisons with peers
 install-deps: ## the Debian packages for build, lint and tests
 	@scripts/install-deps.sh
 
-test-deps: ## what `make test` needs: packages, .venv, .venv-dynamo, .venv-opencode, models
+test-deps: ## what `make test` needs: packages, .venv, .venv-dynamo, models
 	@scripts/install-deps.sh
 	@scripts/test-deps.sh
 

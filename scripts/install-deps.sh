@@ -12,8 +12,6 @@ test="python3 python3-venv ca-certificates curl"
 sanitize="clang-19 libclang-rt-19-dev llvm-19"
 fuzz="$sanitize libfuzzer-19-dev"
 bench="libbenchmark-dev nginx-light wrk"
-# Debian's npm and Node.js of another source, which brings its own, exclude each other.
-command -v npm >/dev/null || test+=" npm"
 
 usage() {
   sed -n '2,4p' "$0" | cut -c3-

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes .venv with the pinned Python packages of the tests, .venv-dynamo with the real Dynamo frontend and .venv-opencode with a real agent,
-# and installs the real vocabularies and templates they compare against under models/. Does nothing where the inputs have not changed since the last time. Nothing it installs is ever committed.
+# Makes .venv with the pinned Python packages of the tests and .venv-dynamo with the real Dynamo frontend, and installs the real vocabularies and
+# templates they compare against under models/. Does nothing where the inputs have not changed since the last time. Nothing it installs is ever committed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -35,14 +35,6 @@ if ! up_to_date .venv-dynamo/stamp "${dynamo_inputs[@]}" || ! .venv-dynamo/bin/p
   echo "test-deps: installing the Dynamo frontend into .venv-dynamo"
   "$dynamo/install.sh" .venv-dynamo
   inputs_hash "${dynamo_inputs[@]}" >.venv-dynamo/stamp
-fi
-
-opencode=scripts/agents/opencode
-opencode_inputs=("$opencode/install.sh" "$opencode/package.json" "$opencode/package-lock.json")
-if ! up_to_date .venv-opencode/stamp "${opencode_inputs[@]}" || [ ! -d .venv-opencode/node_modules ]; then
-  echo "test-deps: installing opencode into .venv-opencode"
-  "$opencode/install.sh" .venv-opencode
-  inputs_hash "${opencode_inputs[@]}" >.venv-opencode/stamp
 fi
 
 model_inputs=(scripts/models/install.py scripts/models/models.lock.json scripts/test-deps.sh)

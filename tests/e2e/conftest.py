@@ -7,12 +7,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from faults import script  # noqa: E402
+from forwarder import Forwarder  # noqa: E402
 from programs import BINARY, MODEL, ROOT, Gateway, Simulator  # noqa: E402
 
 
 def pytest_configure(config):
     for path, remedy in ((BINARY, "make build"), (MODEL / "tokenizer.json", "scripts/test-deps.sh"),
-                         (ROOT / ".venv-dynamo/stamp", "scripts/test-deps.sh"), (ROOT / ".venv-opencode/stamp", "scripts/test-deps.sh")):
+                         (ROOT / ".venv-dynamo/stamp", "scripts/test-deps.sh")):
         if not path.exists():
             raise pytest.UsageError(f"{path} is missing: run {remedy}")
 
@@ -70,3 +71,17 @@ def make_stack(workplace, request):
         for program in (stack.gateway.program, stack.sim.program):
             program.kill()
         stack.gateway.http.close()
+
+
+@pytest.fixture
+def forward():
+    """Forwarders to a gateway, for agents that are to reach nothing else."""
+    made = []
+
+    def make(gateway) -> Forwarder:
+        made.append(Forwarder(*gateway.program.host_port))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()

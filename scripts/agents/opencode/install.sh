@@ -4,8 +4,14 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 folder=${1:?usage: install.sh DIR}
 
+command -v npm >/dev/null || {
+  echo "opencode/install.sh: npm is missing: install Node.js with npm, of any source" >&2
+  exit 1
+}
+if cmp -s "$here/package-lock.json" "$folder/stamp"; then exit 0; fi
 rm -rf "$folder"
 mkdir -p "$folder"
 cp "$here/package.json" "$here/package-lock.json" "$folder"
 npm ci --prefix "$folder" --ignore-scripts --no-audit --no-fund --loglevel error
 test -x "$folder/node_modules/opencode-linux-x64-baseline/bin/opencode"
+cp "$here/package-lock.json" "$folder/stamp"
