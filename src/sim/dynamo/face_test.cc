@@ -100,6 +100,19 @@ TEST(DynamoFace, with_nvext_off_the_ids_are_dropped_without_a_word) {
   EXPECT_FALSE(has(off, R"("prompt_tokens":3,)") || has(off, "nvext")) << off.body;
 }
 
+TEST(DynamoFace, conversations_are_served_unless_their_routes_are_switched_off) {
+  const auto off = [](SimOptions& o) { o.message_routes = false; };
+  for (const auto& [path, request] :
+       {std::pair("/v1/responses", R"({"model":"sim","input":"hi"})"),
+        std::pair(
+            "/v1/messages",
+            R"({"model":"sim","max_tokens":9,"messages":[{"role":"user","content":"hi"}]})")}) {
+    EXPECT_EQ(chat(scripted, request, path).status, 200) << path;
+    EXPECT_EQ(chat(off, request, path).status, 404) << path;
+    EXPECT_EQ(chat([](SimOptions& o) { o.healthy = false; }, request, path).status, 404) << path;
+  }
+}
+
 TEST(DynamoFace, a_closed_socket_aborts) {
   Scene scene;
   scene.options.face = FaceKind::kDynamo;

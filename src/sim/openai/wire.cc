@@ -108,7 +108,9 @@ class ResponsesWriter final : public WireWriter {
   std::string last(const Ending& ending) override {
     protocol::NamedEvents out;
     emitter_.finish(status(ending), ending.usage, out);
-    return frames(out) + (dialect_.ends_with_done ? sse(kDone) : "");
+    std::string text = frames(out);
+    if (dialect_.always_completes) replace(text, "response.incomplete", "response.completed");
+    return text + (dialect_.ends_with_done ? sse(kDone) : "");
   }
   std::string failure(std::string_view message) override {
     protocol::NamedEvents out;

@@ -20,6 +20,9 @@ std::string error_body(protocol::Wire wire, int status, std::string_view message
 struct Dialect {
   std::string reasoning = "reasoning_content";  // what chat calls it
   bool ends_with_done = false;                  // responses and messages: [DONE] behind the last
+  // responses: the last event of a stream is response.completed, also where the answer is
+  // incomplete
+  bool always_completes = false;
   bool reasons_if_asked = false;  // responses: reasoning is told where a summary is asked for
   std::string (*refusal)(protocol::Wire wire, int status, std::string_view message) = error_body;
 };

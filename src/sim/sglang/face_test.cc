@@ -49,6 +49,14 @@ TEST(SglangProfiles, chat_takes_ids_from_0_5_13_on_and_ignores_them_before) {
   }
 }
 
+TEST(SglangProfiles, a_chat_without_ids_is_streamed) {
+  const auto answer =
+      ask("0.5.18", "/v1/chat/completions",
+          R"({"model":"sim","messages":[{"role":"user","content":"x"}],"stream":true})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(answer.body.ends_with("data: [DONE]\n\n")) << answer.body;
+}
+
 TEST(SglangProfiles, meta_info_comes_where_it_is_asked_for) {
   const auto plain = ask("0.5.18", "/v1/chat/completions",
                          R"({"messages":[{"role":"user","content":"x"}],"input_ids":[1]})");

@@ -19,7 +19,7 @@ namespace {
 using base::Task;
 
 // Of its conversations by messages, which it parses itself.
-const openai::Dialect kDialect{.reasoning = "reasoning"};
+const openai::Dialect kDialect{.reasoning = "reasoning", .always_completes = true};
 constexpr const char* kJson = "application/json";
 constexpr std::string_view kGeneratePrefix = "generate-tokens-";
 
