@@ -51,7 +51,7 @@ struct RunnerOptions {
   base::Duration turn_timeout = std::chrono::seconds(600);
   base::Duration learn_timeout = std::chrono::seconds(5);  // for asking an engine what it is
   SessionsInUse* in_use = nullptr;  // told of the sessions with turns under way
-  TurnMetrics* metrics = nullptr;                          // null: nobody counts
+  TurnMetrics* metrics = nullptr;   // null: nobody counts
   // Of the one engine there is; null: nobody counts, or each of several is counted for itself.
   engine::EngineMetrics* engine = nullptr;
 };

@@ -38,16 +38,22 @@ void lose_power(Profile& profile, std::uint64_t seed) {
 // Those that only some engines have, or only answers of some form, come the more often there.
 unsigned weight(sim::Fault fault) {
   switch (fault) {
-    case sim::Fault::kNoEngineData: return 10;
-    case sim::Fault::kHttp529: return 4;
-    case sim::Fault::kEmptyAnswer: return 4;
-    case sim::Fault::kStandInLogprob: return 3;
+    case sim::Fault::kNoEngineData:
+      return 10;
+    case sim::Fault::kHttp529:
+      return 4;
+    case sim::Fault::kEmptyAnswer:
+      return 4;
+    case sim::Fault::kStandInLogprob:
+      return 3;
     case sim::Fault::kNoDone:
     case sim::Fault::kBareErrorEvent:
     case sim::Fault::kExtraEvent:
     case sim::Fault::kComments:
-    case sim::Fault::kWrongIndex: return 2;
-    default: return 1;
+    case sim::Fault::kWrongIndex:
+      return 2;
+    default:
+      return 1;
   }
 }
 
