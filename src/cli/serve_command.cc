@@ -182,7 +182,7 @@ class Serving {
     instance.replays = &replays_;
     instance.keys = &keys_;
     instance.session_header = options_.session_header;
-    instance.runner.in_use = &in_use_;
+    if (options_.session_ttl != 0) instance.runner.in_use = &in_use_;
     instance.monitoring = &monitoring_;
     instance.tell = [this](const gateway::TurnReport& report) { log_.turn(report); };
     for (const auto& part : parts_) {

@@ -21,12 +21,13 @@ class SessionExpiry {
   // Looks through all sessions again and again, at least ten times in each `ttl` where that is not
   // more often than each second.
   base::Task<void> run(base::CancelSignal& stop);
-  // Once.
-  base::Task<void> sweep();
+  // Once, or until it is stopped.
+  base::Task<void> sweep(const base::CancelSignal& stop);
   [[nodiscard]] std::uint64_t expired() const { return expired_; }
 
  private:
-  base::Task<void> expire(std::string id, std::int64_t before_ms);
+  // `failed`: the store could not delete it.
+  base::Task<void> expire(std::string id, std::int64_t before_ms, bool& failed);
 
   base::Executor& executor_;
   store::Store& store_;

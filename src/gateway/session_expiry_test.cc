@@ -61,7 +61,7 @@ struct Expiring {
   base::Task<void> sweep_for(base::Duration time) {
     for (const auto end = executor().clock().now() + time; executor().clock().now() < end;) {
       co_await base::sleep_for(executor(), std::chrono::seconds(30));
-      co_await expiry.sweep();
+      co_await expiry.sweep(stop);
     }
   }
   bool there(const std::string& id) {
@@ -79,6 +79,7 @@ struct Expiring {
   SessionsInUse in_use;
   TurnRunner runner;
   SessionExpiry expiry;
+  base::CancelSignal stop;
 };
 
 TEST(SessionExpiry, a_session_that_is_not_used_goes_behind_its_time_and_not_before) {
@@ -135,6 +136,14 @@ TEST(SessionExpiry, a_turn_that_is_committed_meanwhile_keeps_its_session) {
   e.run(Expiring::take(e.scene.store.expire_session(Expiring::kUsed, before), expired));
   EXPECT_FALSE(**expired);
   EXPECT_TRUE(e.there(Expiring::kUsed));
+}
+
+TEST(SessionExpiry, a_sweep_ends_when_it_is_stopped) {
+  Expiring e;
+  for (int i = 0; i < 1000; ++i) e.create("idle " + std::to_string(i));
+  e.stop.fire("shutting down");
+  e.pass(kTtl + std::chrono::minutes(1));
+  EXPECT_EQ(e.expiry.expired(), 0U);
 }
 
 TEST(SessionExpiry, sweeps_until_it_is_stopped) {

@@ -46,9 +46,10 @@ constexpr Metric kStageSeconds{
 constexpr std::string_view kChild = "child";
 constexpr std::string_view kRoot = "root";
 // As the planner says it. What is not here is counted as "other".
-constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kPlaces = {
+constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kPlaces = {
     {{kChild, "history"},
      {kChild, "rollback"},
+     {kChild, "profile"},
      {kRoot, "first"},
      {kRoot, "history"},
      {kRoot, "system"},
@@ -57,6 +58,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kPlaces 
      {kRoot, "arguments"},
      {kRoot, "retention"},
      {kRoot, "suffix"},
+     {kRoot, "profile"},
      {kRoot, "rollback"}}};
 
 std::uint64_t microseconds(base::Duration time) {

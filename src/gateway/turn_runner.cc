@@ -114,6 +114,9 @@ Task<Result<Turns>> TurnRunner::run(TurnRequest& request, TurnObserver& observer
                                     base::CancelSignal& cancel) {
   const auto received = runtime_.clock().now();
   const auto received_ms = runtime_.clock().wall_ms();
+  // From here on, so that the session does not expire while its turns are looked up.
+  SessionsInUse::Hold named(request.session_id.empty() ? nullptr : options_.in_use,
+                            runtime_.executor, request.session_id);
   const auto plan = co_await this->plan(request, received);
   if (!plan) co_return plan.error();
   request.watch.skip();
@@ -144,7 +147,10 @@ Task<Result<Turns>> TurnRunner::run(TurnRequest& request, TurnObserver& observer
   added.spec = request.session_spec;
   for (auto& choice : choices) added.turns.push_back(std::move(choice.turn));
   auto recorded = co_await commit(std::move(added), *plan, request);
-  if (recorded) hold.committed();
+  if (recorded) {
+    named.committed();
+    hold.committed();
+  }
   co_return recorded;
 }
 

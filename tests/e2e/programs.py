@@ -37,7 +37,9 @@ class Program:
         self.arguments = [str(BINARY), *map(str, arguments)]
         self.stderr = stderr
         with open(stderr, "ab") as err:
-            self.process = subprocess.Popen(self.arguments, stdout=subprocess.PIPE, stderr=err, stdin=subprocess.DEVNULL)
+            # Whoever names no folder for its store has one of the test's own.
+            self.process = subprocess.Popen(self.arguments, stdout=subprocess.PIPE, stderr=err, stdin=subprocess.DEVNULL,
+                                            env=os.environ | {"XDG_STATE_HOME": str(stderr.parent / "state")})
         try:
             self.url = self._read_url(60.0)
         except BaseException:

@@ -60,7 +60,8 @@ def test_what_was_asked_and_answered_is_in_the_metrics(make_stack):
     assert total(values, "verbatim_sampled_tokens_total") == sampled
     assert total(values, "verbatim_turn_stage_seconds_count", stage="commit") == 3
     assert total(values, "verbatim_store_batches_total", outcome="kept") == total(values, "verbatim_store_batch_seconds_count") >= 4
-    assert total(values, "verbatim_store_batch_changes_sum") == 4  # three turns and the session
+    # Three turns and the session; questions whether the gateway is ready may have written too.
+    assert total(values, "verbatim_store_batch_changes_sum") >= 4
     assert total(values, "verbatim_store_failing") == 0
     assert total(values, "verbatim_record_lines_total", outcome="written") == 3
     assert total(values, "verbatim_engine_up") == 1

@@ -74,7 +74,10 @@ class Pool::Stream final : public TokenStream {
       pool_.note_success(place_.replica());
     } else {
       // What still runs at its request's own deadline was only slow.
-      if (pool_.now() < deadline_) note_failure(chunk.error());
+      if (pool_.now() < deadline_)
+        note_failure(chunk.error());
+      else
+        place_.replica().show();
     }
     co_return std::move(chunk);
   }

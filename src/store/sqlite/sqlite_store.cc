@@ -146,6 +146,7 @@ class Expiry final : public Change<Result<bool>> {
   Expiry(Database& database, base::Executor& executor, const std::string& id,
          std::int64_t before_ms)
       : Change(database, executor), id_(id), before_ms_(before_ms) {}
+  [[nodiscard]] bool frees() const override { return true; }
   Status apply(Tables& tables) override { return tables.expire(id_, before_ms_, result_); }
   void settle(const Status& batch) override {
     if (!batch.ok()) return answer(batch.error());
