@@ -334,6 +334,20 @@ TEST(SqliteDatabase, a_session_can_be_deleted_from_a_full_disk_and_turns_go_on_t
   EXPECT_TRUE(stage.vfs.exists(std::string(SqliteStage::kPath) + "-reserve"));
 }
 
+TEST(SqliteDatabase, sessions_expire_from_a_full_disk_too) {
+  DatabaseOptions options;
+  options.reserve_bytes = 600'000;
+  options.writer.checkpoint_pages = 20;
+  options.writer.hold_pages = 60;
+  SqliteStage stage(1, options);
+  base::SeededRandom random(1);
+  ASSERT_GT(fill_disk(stage, random), 5);
+  const auto expired = stage.run(stage.store().expire_session("s0", INT64_MAX));
+  ASSERT_TRUE(expired) << expired.error().message;
+  EXPECT_TRUE(*expired);
+  EXPECT_FALSE(stage.run(stage.store().session("s0"))->has_value());
+}
+
 TEST(SqliteDatabase, a_deletion_that_finds_no_room_at_all_has_deleted_nothing_and_says_so) {
   SqliteStage stage(1);
   base::SeededRandom random(1);
