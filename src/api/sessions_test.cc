@@ -489,7 +489,8 @@ TEST(Sessions, ten_thousand_that_are_abandoned_are_all_there) {
     while (!after.empty()) {
       const auto page = co_await c.get("/sessions?limit=1000&after=" + after);
       const auto parsed = json::Document::parse(page.body);
-      for (const auto& each : *parsed->root().get("data"))
+      const auto data = parsed->root().get("data");
+      for (const auto& each : *data)
         EXPECT_EQ(made.erase(each.value.get("session_id")->string()), 1U);
       after = page.text("has_more") == "true" ? page.text("next") : "";
     }

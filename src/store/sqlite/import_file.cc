@@ -21,6 +21,20 @@ Status wrong(const std::string& what) {
   return base::error(ErrorKind::kInvalidRequest, what);
 }
 
+struct Session {
+  SessionInfo info;  // as its turns make it
+  std::uint64_t turns = 0;
+  std::uint64_t disk = 0, newest = 0;
+  bool known = false;  // in the store already: compared, not put in
+  std::vector<TurnPtr> made;
+  std::unordered_set<std::uint64_t> continued;  // seqs
+  std::unordered_set<std::uint64_t> roots;      // that its turns use
+};
+struct Root {
+  std::string bytes;
+  std::shared_ptr<const RootInfo> info;
+};
+
 class Import {
  public:
   Import(Connection& connection, const Progress& progress)
@@ -38,20 +52,6 @@ class Import {
   }
 
  private:
-  struct Session {
-    SessionInfo info;  // as its turns make it
-    std::uint64_t turns = 0;
-    std::uint64_t disk = 0, newest = 0;
-    bool known = false;  // in the store already: compared, not put in
-    std::vector<TurnPtr> made;
-    std::unordered_set<std::uint64_t> continued;  // seqs
-    std::unordered_set<std::uint64_t> roots;      // that its turns use
-  };
-  struct Root {
-    std::string bytes;
-    std::shared_ptr<const RootInfo> info;
-  };
-
   Status take_all(const LineSource& lines) {
     ExchangeReader reader;
     for (std::uint64_t number = 1;; ++number) {
