@@ -7,8 +7,6 @@
 namespace verbatim::gateway {
 namespace {
 
-using testing::EngineScript;
-using testing::EngineStep;
 using testing::FakeEngine;
 using testing::Scene;
 using namespace chat::testing;  // NOLINT(google-build-using-namespace)
