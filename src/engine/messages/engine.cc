@@ -106,7 +106,8 @@ Task<Result<std::string>> MessageEngine::listed_model(MonoTime deadline) {
   if (!found.ok()) co_return std::move(found).error();
   if (found->models.empty())
     co_return base::error(ErrorKind::kUnavailable, "the engine lists no model");
-  co_return model_.empty() ? std::move(found->models.front().id) : model_;
+  if (!model_.empty()) co_return model_;
+  co_return std::move(found->models.front().id);
 }
 
 Task<Status> MessageEngine::ready(MonoTime deadline) {
