@@ -122,6 +122,7 @@ TEST(SessionExpiry, ten_thousand_abandoned_sessions_go_and_the_one_in_use_stays)
   // With the one that the scene made long ago.
   EXPECT_EQ(e.expiry.expired(), 10'001U);
   EXPECT_TRUE(e.there(Expiring::kUsed));
+  e.executor().run_until_idle();  // to the end of the turn
 }
 
 TEST(SessionExpiry, a_turn_that_is_committed_meanwhile_keeps_its_session) {
