@@ -31,6 +31,7 @@ void FieldReader::doubles(std::vector<double>& values) {
   if (many == 0) return;
   const auto width = read_number();
   if (width != kFloats && width != kDoubles) fail("a width of 4 or 8 bytes");
+  if (failed()) return;
   if (many > bytes_.size() / width) fail("as many numbers as are counted");
   if (failed()) return;
   values.resize(many);

@@ -64,6 +64,20 @@ TEST(TurnCodec, bytes_that_are_cut_or_changed_are_an_error_or_a_turn) {
   }
 }
 
+TEST(TurnCodec, no_byte_can_be_one_that_stops_the_reader) {
+  base::SeededRandom random(3);
+  const auto turn = full_turn(random, "s", nullptr);
+  const std::string bytes = encode(*turn);
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    for (const char byte : {'\x00', '\x01', '\x7f', '\x80', '\xff'}) {
+      std::string changed = bytes;
+      changed[at] = byte;
+      const auto back = decode_turn(changed);
+      ASSERT_TRUE(back.ok() || back.error().kind == base::ErrorKind::kInternal);
+    }
+  }
+}
+
 TEST(TurnCodec, a_newer_format_is_told) {
   const auto back = decode_turn("\x7f");
   ASSERT_FALSE(back.ok());
