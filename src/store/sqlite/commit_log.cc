@@ -22,17 +22,13 @@ class SqliteCommitLog final : public CommitLog {
         id_(base::sha256_hex("the commits of " + key).substr(0, kDigits)) {}
 
   Status prepare() {
-    const std::pair<Statement*, const char*> all[] = {
+    auto status = connection_.prepare({
         {&body_, "SELECT bytes FROM body WHERE number = ?"},
         {&changed_,
          "SELECT number, id FROM session WHERE number > ? AND newest > ? ORDER BY number LIMIT ?"},
         {&places_, "SELECT seq, parent, id, body FROM turn WHERE session = ? ORDER BY seq"},
-    };
-    for (const auto& [statement, sql] : all) {
-      auto prepared = connection_.prepare(sql);
-      if (!prepared) return std::move(prepared).error();
-      *statement = std::move(*prepared);
-    }
+    });
+    if (!status.ok()) return status;
     auto reader = Reader::of(connection_, nullptr);
     if (!reader) return std::move(reader).error();
     reader_ = std::move(*reader);

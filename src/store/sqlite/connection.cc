@@ -105,6 +105,15 @@ Result<Statement> Connection::prepare(const char* sql) {
   return statement;
 }
 
+Status Connection::prepare(std::initializer_list<Prepared> all) {
+  for (const auto& [statement, sql] : all) {
+    auto prepared = prepare(sql);
+    if (!prepared) return std::move(prepared).error();
+    *statement = std::move(*prepared);
+  }
+  return {};
+}
+
 Result<std::int64_t> Connection::integer(const char* sql) {
   auto statement = prepare(sql);
   if (!statement) return std::move(statement).error();

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 
@@ -66,6 +68,9 @@ class Connection {
   // Statements without values and rows, one or several.
   base::Status run(const char* sql);
   base::Result<Statement> prepare(const char* sql);
+  // Each of them; the first that fails is the error.
+  using Prepared = std::pair<Statement*, const char*>;
+  base::Status prepare(std::initializer_list<Prepared> all);
   base::Result<std::int64_t> integer(const char* sql);  // the first column of the first row
 
   // Is a transaction open? SQLite ends one by itself behind some errors.

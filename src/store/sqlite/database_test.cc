@@ -308,12 +308,16 @@ int fill_disk(SqliteStage& stage, base::Random& random) {
   }
 }
 
-TEST(SqliteDatabase, a_session_can_be_deleted_from_a_full_disk_and_turns_go_on_then) {
+DatabaseOptions with_reserve() {
   DatabaseOptions options;
   options.reserve_bytes = 600'000;
   options.writer.checkpoint_pages = 20;
   options.writer.hold_pages = 60;
-  SqliteStage stage(1, options);
+  return options;
+}
+
+TEST(SqliteDatabase, a_session_can_be_deleted_from_a_full_disk_and_turns_go_on_then) {
+  SqliteStage stage(1, with_reserve());
   base::SeededRandom random(1);
   const int made = fill_disk(stage, random);
   ASSERT_GT(made, 5);
@@ -335,11 +339,7 @@ TEST(SqliteDatabase, a_session_can_be_deleted_from_a_full_disk_and_turns_go_on_t
 }
 
 TEST(SqliteDatabase, sessions_expire_from_a_full_disk_too) {
-  DatabaseOptions options;
-  options.reserve_bytes = 600'000;
-  options.writer.checkpoint_pages = 20;
-  options.writer.hold_pages = 60;
-  SqliteStage stage(1, options);
+  SqliteStage stage(1, with_reserve());
   base::SeededRandom random(1);
   ASSERT_GT(fill_disk(stage, random), 5);
   const auto expired = stage.run(stage.store().expire_session("s0", INT64_MAX));

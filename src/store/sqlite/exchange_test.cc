@@ -21,6 +21,7 @@ TEST(Exchange, an_empty_store_becomes_what_was_exported_and_exports_it_again) {
     EXPECT_EQ(done->sessions, 4U);
     EXPECT_EQ(done->turns, 10U);
     EXPECT_EQ(to.exported(), lines) << "seed " << seed;
+    EXPECT_EQ(to.disk_bytes(), from.disk_bytes());
     EXPECT_EQ(to.stage.database().dump(), from.stage.database().dump());
     EXPECT_EQ(to.stage.database().key(), from.stage.database().key());
     EXPECT_EQ(to.stage.database().commit_log().value()->newest().value(),

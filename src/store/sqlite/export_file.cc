@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <unordered_map>
 
 #include "store/sqlite/commit_log.h"
@@ -33,7 +32,7 @@ class Export {
 
  private:
   Status prepare() {
-    const std::pair<Statement*, const char*> all[] = {
+    return connection_.prepare({
         {&sessions_, "SELECT " VERBATIM_SESSION_COLUMNS ", " VERBATIM_SPEC_COLUMNS
                      " FROM session ORDER BY number"},
         {&turns_,
@@ -41,13 +40,7 @@ class Export {
          "body.bytes FROM turn LEFT JOIN body ON body.number = turn.body "
          "WHERE turn.session = ? ORDER BY turn.seq"},
         {&root_, "SELECT bytes FROM root WHERE number = ?"},
-    };
-    for (const auto& [statement, sql] : all) {
-      auto prepared = connection_.prepare(sql);
-      if (!prepared) return std::move(prepared).error();
-      *statement = std::move(*prepared);
-    }
-    return {};
+    });
   }
 
   Status write_all() {
@@ -104,9 +97,7 @@ class Export {
     line.id = unstored(row.integer(2));
     line.branch = unstored(row.integer(3));
     line.commit = unstored(row.integer(5));
-    const auto digest = row.bytes(6);
-    std::copy_n(digest.begin(), std::min(digest.size(), line.digest.bytes.size()),
-                line.digest.bytes.begin());
+    line.digest = digest_of(row.bytes(6));
     line.bytes = row.bytes(7);
     const auto turn = decode_turn(line.bytes);
     if (!turn) return turn.error();

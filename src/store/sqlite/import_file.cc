@@ -28,7 +28,6 @@ struct Session {
   bool known = false;  // in the store already: compared, not put in
   std::vector<TurnPtr> made;
   std::unordered_set<std::uint64_t> continued;  // seqs
-  std::unordered_set<std::uint64_t> roots;      // that its turns use
 };
 struct Root {
   std::string bytes;
@@ -226,10 +225,10 @@ class Import {
     if (!root) return root.error();
     session.newest = moved.commit;
     session.disk += line.bytes.size() + kRowBytes;
-    if (session.roots.insert(line.root).second) session.disk += roots_[line.root - 1].bytes.size();
+    if (root->fresh) session.disk += roots_[line.root - 1].bytes.size();
     session.made.emplace_back(std::move(turn));
     ++done_.turns;
-    return tables_.insert(session.info.number, *root, moved);
+    return tables_.insert(session.info.number, root->number, moved);
   }
 
   Status finish_session() {

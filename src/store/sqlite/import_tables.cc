@@ -12,7 +12,8 @@ using base::Result;
 using base::Status;
 
 Status ImportTables::prepare() {
-  const std::pair<Statement*, const char*> all[] = {
+  if (auto status = rows_.prepare(connection_); !status.ok()) return status;
+  return connection_.prepare({
       {&find_session_,
        "SELECT " VERBATIM_SESSION_COLUMNS ", " VERBATIM_SPEC_COLUMNS " FROM session WHERE id = ?"},
       {&find_secret_, "SELECT 1 FROM session WHERE secret_hash = ? AND secret_hash <> ''"},
@@ -25,16 +26,9 @@ Status ImportTables::prepare() {
       {&insert_session_, "INSERT INTO session(" VERBATIM_SPEC_COLUMNS
                          ", number, implicit, version, turns, tokens, bytes, used_ms, disk, newest)"
                          " VALUES(?, ?, ?, ?, ?, ?6, ?7, ?8, ?9, 0, 0, 0, ?6, 0, 0)"},
-      {&insert_turn_,
-       "INSERT INTO turn(session, seq, parent, id, branch, root, digest, body) "
-       "VALUES(?, ?, ?, ?, ?, ?, ?, ?)"},
-      {&insert_body_, "INSERT INTO body(number, bytes) VALUES(?, ?)"},
       {&update_session_,
        "UPDATE session SET turns = ?2, tokens = ?3, bytes = ?4, used_ms = ?5, disk = ?6, "
        "newest = ?7 WHERE number = ?1"},
-      {&find_root_, "SELECT number FROM root WHERE hash = ?"},
-      {&insert_root_, "INSERT INTO root(hash, bytes) VALUES(?, ?)"},
-      {&use_root_, "INSERT OR IGNORE INTO root_use(root, session) VALUES(?, ?)"},
       {&set_meta_,
        "INSERT INTO meta(name, value) VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET value = "
        "excluded.value"},
@@ -42,13 +36,7 @@ Status ImportTables::prepare() {
       {&add_sequence_,
        "INSERT INTO sqlite_sequence(name, seq) SELECT 'session', 0 WHERE NOT EXISTS "
        "(SELECT 1 FROM sqlite_sequence WHERE name = 'session')"},
-  };
-  for (const auto& [statement, sql] : all) {
-    auto prepared = connection_.prepare(sql);
-    if (!prepared) return std::move(prepared).error();
-    *statement = std::move(*prepared);
-  }
-  return {};
+  });
 }
 
 Result<bool> ImportTables::any(Use& query) {
@@ -129,9 +117,7 @@ Result<std::optional<ImportTables::Stored>> ImportTables::turn(std::uint64_t ses
   found.turn.parent = unstored(find->integer(1));
   found.turn.id = unstored(find->integer(2));
   found.turn.branch = unstored(find->integer(3));
-  const auto digest = find->bytes(4);
-  std::copy_n(digest.begin(), std::min(digest.size(), found.turn.digest.bytes.size()),
-              found.turn.digest.bytes.begin());
+  found.turn.digest = digest_of(find->bytes(4));
   found.turn.bytes = find->bytes(5);
   found.root = find->bytes(6);
   return std::optional(std::move(found));
@@ -151,41 +137,15 @@ Status ImportTables::insert(const SessionInfo& session) {
   return insert_session_.run();
 }
 
-Result<std::int64_t> ImportTables::use_root(std::uint64_t session, const std::string& bytes) {
-  const std::string hash = base::sha256_hex(bytes);
-  std::int64_t number = 0;
-  {
-    Use find(find_root_);
-    find->bind_text(1, hash);
-    const auto there = any(find);
-    if (!there) return there.error();
-    if (*there) number = find->integer(0);
-  }
-  if (number == 0) {
-    insert_root_.bind_text(1, hash);
-    insert_root_.bind_bytes(2, bytes);
-    if (auto status = insert_root_.run(); !status.ok()) return std::move(status).error();
-    number = connection_.last_row();
-  }
-  use_root_.bind(1, number);
-  use_root_.bind(2, stored(session));
-  if (auto status = use_root_.run(); !status.ok()) return std::move(status).error();
-  return number;
+Result<TurnRows::Root> ImportTables::use_root(std::uint64_t session, const std::string& bytes) {
+  return rows_.use_root(base::sha256_hex(bytes), bytes, session);
 }
 
 Status ImportTables::insert(std::uint64_t session, std::int64_t root, const TurnLine& turn) {
-  insert_body_.bind(1, stored(turn.commit));
-  insert_body_.bind_bytes(2, turn.bytes);
-  if (auto status = insert_body_.run(); !status.ok()) return status;
-  insert_turn_.bind(1, stored(session));
-  insert_turn_.bind(2, stored(turn.seq));
-  insert_turn_.bind(3, stored(turn.parent));
-  insert_turn_.bind(4, stored(turn.id));
-  insert_turn_.bind(5, stored(turn.branch));
-  insert_turn_.bind(6, root);
-  insert_turn_.bind_bytes(7, stored(turn.digest));
-  insert_turn_.bind(8, stored(turn.commit));
-  return insert_turn_.run();
+  return rows_.insert(
+      session,
+      {turn.seq, turn.parent, turn.id, turn.branch, root, stored(turn.commit), turn.digest},
+      turn.bytes);
 }
 
 Status ImportTables::update(const SessionInfo& session, std::uint64_t disk, std::uint64_t newest) {

@@ -6,6 +6,7 @@
 #include "store/sqlite/connection.h"
 #include "store/sqlite/exchange_lines.h"
 #include "store/sqlite/session_row.h"
+#include "store/sqlite/turn_rows.h"
 
 namespace verbatim::store::sqlite {
 
@@ -39,8 +40,8 @@ class ImportTables {
   base::Result<std::optional<Stored>> turn(std::uint64_t session, std::uint64_t seq);
 
   base::Status insert(const SessionInfo& session);
-  // A root of these bytes, used by the session; its number.
-  base::Result<std::int64_t> use_root(std::uint64_t session, const std::string& bytes);
+  // A root of these bytes, used by the session.
+  base::Result<TurnRows::Root> use_root(std::uint64_t session, const std::string& bytes);
   base::Status insert(std::uint64_t session, std::int64_t root, const TurnLine& turn);
   // Behind its turns; `newest` is the commit of the last.
   base::Status update(const SessionInfo& session, std::uint64_t disk, std::uint64_t newest);
@@ -50,8 +51,8 @@ class ImportTables {
 
   Connection& connection_;
   Statement find_session_, find_secret_, find_id_, find_turn_, find_body_;
-  Statement insert_session_, insert_turn_, insert_body_, update_session_;
-  Statement find_root_, insert_root_, use_root_, set_meta_, set_sequence_, add_sequence_;
+  TurnRows rows_;
+  Statement insert_session_, update_session_, set_meta_, set_sequence_, add_sequence_;
 };
 
 }  // namespace verbatim::store::sqlite

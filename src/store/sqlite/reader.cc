@@ -41,7 +41,7 @@ Result<std::unique_ptr<Reader>> Reader::of(Connection& connection, PathCache* ca
 }
 
 Status Reader::prepare() {
-  const std::pair<Statement*, const char*> all[] = {
+  return connection_.prepare({
       {&find_session_, "SELECT " VERBATIM_INFO_COLUMNS " FROM session WHERE id = ?"},
       {&find_secret_,
        "SELECT " VERBATIM_INFO_COLUMNS " FROM session WHERE secret_hash = ? AND secret_hash <> ''"},
@@ -58,13 +58,7 @@ Status Reader::prepare() {
       {&last_turn_, VERBATIM_PLACES "WHERE session.id = ? AND turn.seq = session.turns"},
       {&body_, "SELECT bytes FROM body WHERE number = ?"},
       {&root_, "SELECT bytes FROM root WHERE number = ?"},
-  };
-  for (const auto& [statement, sql] : all) {
-    auto prepared = connection_.prepare(sql);
-    if (!prepared) return std::move(prepared).error();
-    *statement = std::move(*prepared);
-  }
-  return {};
+  });
 }
 
 // One read transaction around all of a call, so that a deletion between two statements is not seen
@@ -257,9 +251,7 @@ Reader::Row Reader::row_of(const Statement& statement) {
   row.branch = unstored(statement.integer(3));
   row.root = statement.integer(4);
   row.body = statement.integer(5);
-  const auto digest = statement.bytes(6);
-  std::copy_n(digest.begin(), std::min(digest.size(), row.digest.bytes.size()),
-              row.digest.bytes.begin());
+  row.digest = digest_of(statement.bytes(6));
   return row;
 }
 

@@ -10,6 +10,7 @@
 #include "store/sqlite/connection.h"
 #include "store/sqlite/path_cache.h"
 #include "store/sqlite/session_row.h"
+#include "store/sqlite/turn_rows.h"
 #include "store/store.h"
 
 namespace verbatim::store::sqlite {
@@ -41,11 +42,7 @@ class Reader {
   base::Status each_session(const Visit& visit);
 
  private:
-  struct Row {
-    std::uint64_t seq = 0, parent = 0, id = 0, branch = 0;
-    std::int64_t root = 0, body = 0;
-    trajectory::Digest digest;
-  };
+  using Row = TurnRow;
   using RootPtr = std::shared_ptr<const trajectory::RootInfo>;
 
   Reader(Connection& connection, PathCache* cache) : connection_(connection), cache_(cache) {}

@@ -1,5 +1,7 @@
 #include "store/sqlite/session_row.h"
 
+#include <algorithm>
+
 namespace verbatim::store::sqlite {
 
 SessionRow session_of(const Statement& statement, int first) {
@@ -23,6 +25,12 @@ std::shared_ptr<const SessionSpec> spec_of(const Statement& statement, int first
   spec->metadata = statement.bytes(first + 3);
   spec->secret_hash = statement.bytes(first + 4);
   return spec;
+}
+
+trajectory::Digest digest_of(std::string_view stored) {
+  trajectory::Digest digest;
+  std::copy_n(stored.begin(), std::min(stored.size(), digest.bytes.size()), digest.bytes.begin());
+  return digest;
 }
 
 }  // namespace verbatim::store::sqlite

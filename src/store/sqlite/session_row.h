@@ -31,5 +31,6 @@ inline std::uint64_t unstored(std::int64_t value) {
 inline std::string_view stored(const trajectory::Digest& digest) {
   return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
 }
+trajectory::Digest digest_of(std::string_view stored);
 
 }  // namespace verbatim::store::sqlite

@@ -51,7 +51,8 @@ void Tables::grow(SessionRow& session, std::uint64_t bytes) {
 }
 
 Status Tables::prepare() {
-  const std::pair<Statement*, const char*> all[] = {
+  if (auto status = rows_.prepare(*connection_); !status.ok()) return status;
+  return connection_->prepare({
       {&find_session_, "SELECT " VERBATIM_SESSION_COLUMNS " FROM session WHERE id = ?"},
       {&find_spec_, "SELECT " VERBATIM_SPEC_COLUMNS " FROM session WHERE number = ?"},
       {&find_secret_, "SELECT 1 FROM session WHERE secret_hash = ? AND secret_hash <> ''"},
@@ -69,12 +70,7 @@ Status Tables::prepare() {
       // Children come behind their parent, so little is read where it is the newest.
       {&find_child_, "SELECT 1 FROM turn WHERE session = ?1 AND seq > ?2 AND parent = ?2 LIMIT 1"},
       {&find_id_, "SELECT 1 FROM turn WHERE id = ?"},
-      {&insert_turn_, "INSERT INTO turn VALUES(?, ?, ?, ?, ?, ?, ?, ?)"},
-      {&insert_body_, "INSERT INTO body VALUES(?, ?)"},
       {&same_digest_, "SELECT 1 FROM turn WHERE digest = ? LIMIT 1"},
-      {&find_root_, "SELECT number FROM root WHERE hash = ?"},
-      {&insert_root_, "INSERT INTO root(hash, bytes) VALUES(?, ?)"},
-      {&use_root_, "INSERT OR IGNORE INTO root_use VALUES(?, ?)"},
       {&roots_of_, "SELECT DISTINCT root FROM turn WHERE session = ?"},
       {&unuse_root_, "DELETE FROM root_use WHERE root = ? AND session = ?"},
       {&root_used_, "SELECT 1 FROM root_use WHERE root = ? LIMIT 1"},
@@ -86,13 +82,7 @@ Status Tables::prepare() {
       {&note_commit_,
        "INSERT INTO meta VALUES('commits', ?) ON CONFLICT(name) DO UPDATE SET value = "
        "excluded.value"},
-  };
-  for (const auto& [statement, sql] : all) {
-    auto prepared = connection_->prepare(sql);
-    if (!prepared) return std::move(prepared).error();
-    *statement = std::move(*prepared);
-  }
-  return {};
+  });
 }
 
 Status Tables::touch() {
@@ -271,41 +261,19 @@ Status Tables::find_parent(std::uint64_t session, const Turn& parent,
 }
 
 Status Tables::find_root(const PreparedTurns& prepared, SessionRow& session, std::int64_t& root) {
-  {
-    Use find(find_root_);
-    find->bind_text(1, prepared.root_hash);
-    bool there = false;
-    if (auto status = any(find, there); !status.ok()) return status;
-    root = there ? find->integer(0) : 0;
-  }
-  if (root == 0) {
-    insert_root_.bind_text(1, prepared.root_hash);
-    insert_root_.bind_bytes(2, prepared.root_bytes);
-    if (auto status = insert_root_.run(); !status.ok()) return status;
-    root = connection_->last_row();
-  }
-  use_root_.bind(1, root);
-  use_root_.bind(2, stored(session.info.number));
-  if (auto status = use_root_.run(); !status.ok()) return status;
+  const auto used = rows_.use_root(prepared.root_hash, prepared.root_bytes, session.info.number);
+  if (!used) return used.error();
+  root = used->number;
   // Counted for each session that uses it: else a dropped one could leave it to nobody's count.
-  if (connection_->changed_rows() != 0) grow(session, prepared.root_bytes.size());
+  if (used->fresh) grow(session, prepared.root_bytes.size());
   return {};
 }
 
 Status Tables::insert_turn(const Turn& turn, std::uint64_t session, std::int64_t root,
                            const std::string& body) {
-  insert_body_.bind(1, ++last_commit_);
-  insert_body_.bind_bytes(2, body);
-  if (auto status = insert_body_.run(); !status.ok()) return status;
-  insert_turn_.bind(1, stored(session));
-  insert_turn_.bind(2, stored(turn.seq));
-  insert_turn_.bind(3, turn.parent ? stored(turn.parent->seq) : 0);
-  insert_turn_.bind(4, stored(turn.id));
-  insert_turn_.bind(5, stored(turn.branch));
-  insert_turn_.bind(6, root);
-  insert_turn_.bind_bytes(7, stored(turn.digest));
-  insert_turn_.bind(8, last_commit_);
-  return insert_turn_.run();
+  const std::uint64_t parent = turn.parent ? turn.parent->seq : 0;
+  return rows_.insert(
+      session, {turn.seq, parent, turn.id, turn.branch, root, ++last_commit_, turn.digest}, body);
 }
 
 Status Tables::update_session(const SessionRow& session) {

@@ -9,6 +9,7 @@
 #include "store/sqlite/connection.h"
 #include "store/sqlite/path_cache.h"
 #include "store/sqlite/session_row.h"
+#include "store/sqlite/turn_rows.h"
 #include "store/store.h"
 
 namespace verbatim::store::sqlite {
@@ -102,11 +103,12 @@ class Tables {
   std::unordered_map<std::string, std::uint64_t> created_by_;
   std::int64_t last_commit_ = 0;   // number of the body that was written last
   std::int64_t noted_commit_ = 0;  // in `meta`, as far as is known
+  TurnRows rows_;
   Statement find_session_, find_spec_, find_secret_, count_created_, insert_session_,
       update_session_;
   Statement erase_session_, oldest_implicit_;
-  Statement find_parent_, find_child_, find_id_, insert_turn_, insert_body_, same_digest_;
-  Statement find_root_, insert_root_, use_root_, roots_of_, unuse_root_, root_used_, erase_root_;
+  Statement find_parent_, find_child_, find_id_, same_digest_;
+  Statement roots_of_, unuse_root_, root_used_, erase_root_;
   Statement erase_bodies_, erase_turns_, last_body_, note_commit_;
 };
 

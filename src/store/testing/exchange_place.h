@@ -52,6 +52,12 @@ struct ExchangePlace {
     add("gone", nullptr);
     ASSERT_TRUE(stage.run(stage.store().delete_session("gone")).ok());
   }
+  // What all sessions count as theirs on the disk.
+  std::int64_t disk_bytes() {
+    auto connection = sqlite::Connection::to(SqliteStage::kPath, sqlite::Connection::Mode::kRead,
+                                             stage.vfs.name());
+    return connection.value().integer("SELECT sum(disk) FROM session").value();
+  }
   std::vector<std::string> exported() {
     stage.close();
     std::vector<std::string> lines;
