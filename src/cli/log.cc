@@ -1,13 +1,13 @@
 #include "cli/log.h"
 
 #include <array>
-#include <chrono>
 #include <future>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 
 #include "base/terminal.h"
+#include "base/timestamp.h"
 #include "gateway/chat_answers.h"
 #include "gateway/session_options.h"
 #include "json/dumps.h"
@@ -50,29 +50,11 @@ LogLevel level_of(TurnOutcome outcome) {
   }
 }
 
-// "2026-11-30T22:41:07.123Z"
-std::string timestamp(std::int64_t ms) {
-  using namespace std::chrono;
-  const sys_time<milliseconds> at{milliseconds(ms)};
-  const auto day = floor<days>(at);
-  const year_month_day date(day);
-  const hh_mm_ss time(at - day);
-  const auto digits = [](std::int64_t value, std::size_t width) {
-    auto text = std::to_string(value);
-    return std::string(width - std::min(width, text.size()), '0') + text;
-  };
-  return digits(static_cast<int>(date.year()), 4) + "-" +
-         digits(static_cast<unsigned>(date.month()), 2) + "-" +
-         digits(static_cast<unsigned>(date.day()), 2) + "T" + digits(time.hours().count(), 2) +
-         ":" + digits(time.minutes().count(), 2) + ":" + digits(time.seconds().count(), 2) + "." +
-         digits(time.subseconds().count(), 3) + "Z";
-}
-
 // Whatever it holds, it stands on one line of plain letters.
 class Fields {
  public:
   Fields(LogLevel level, std::string_view event, std::int64_t wall_ms) {
-    w_.begin_object().field("time", timestamp(wall_ms)).field("level", name(level));
+    w_.begin_object().field("time", base::timestamp(wall_ms)).field("level", name(level));
     w_.field("event", event);
   }
   void text(std::string_view key, std::string_view value) {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <map>
 
+#include "base/timestamp.h"
 #include "base/utf8.h"
 #include "gateway/chat_answers.h"
 #include "message/fold.h"
@@ -85,22 +85,10 @@ std::string seconds(std::int64_t us) {
   return fixed(static_cast<double>(us) / 1e6, us < 10'000'000 ? 3 : 1) + " s";
 }
 
-std::string two(unsigned value) {
-  return (value < 10 ? "0" : "") + std::to_string(value);
-}
-
 // "2026-11-30 22:41:07 UTC"
 std::string date(std::int64_t ms) {
-  using namespace std::chrono;
-  const sys_time<milliseconds> at{milliseconds(ms)};
-  const auto day = floor<days>(at);
-  const year_month_day ymd(day);
-  const hh_mm_ss time(floor<std::chrono::seconds>(at - day));
-  return std::to_string(static_cast<int>(ymd.year())) + "-" +
-         two(static_cast<unsigned>(ymd.month())) + "-" + two(static_cast<unsigned>(ymd.day())) +
-         " " + two(static_cast<unsigned>(time.hours().count())) + ":" +
-         two(static_cast<unsigned>(time.minutes().count())) + ":" +
-         two(static_cast<unsigned>(time.seconds().count())) + " UTC";
+  const std::string at = base::timestamp(ms);
+  return at.substr(0, 10) + " " + at.substr(11, 8) + " UTC";
 }
 
 // Writes the page. All that comes from outside goes through text().

@@ -23,13 +23,17 @@ std::vector<Driven> ways() {
   return engine::testing::all_driven(Path::kMessages);
 }
 
+sim::SimOptions server_of(const Driven& driven) {
+  sim::SimOptions options;
+  options.face = driven.face();
+  options.tokenizer = sim::testing::toy_tokenizer();
+  options.behaviour = sim::Behaviour::kFixedText;
+  return options;
+}
+
 // One conversation with a simulated server.
 struct Talk {
-  explicit Talk(const Driven& with) : driven(with) {
-    options.face = driven.face();
-    options.tokenizer = sim::testing::toy_tokenizer();
-    options.behaviour = sim::Behaviour::kFixedText;
-  }
+  explicit Talk(const Driven& with) : driven(with), options(server_of(with)) {}
 
   base::sim::SimWorld world{4};
   const Driven driven;
@@ -227,11 +231,7 @@ TEST(MessageEngine, logprobs_are_refused_by_name) {
 
 // A server that has to be asked for a token, and whether anybody may have to pay for it.
 struct Asked {
-  explicit Asked(const Driven& with) : driven(with) {
-    options.face = driven.face();
-    options.tokenizer = sim::testing::toy_tokenizer();
-    options.behaviour = sim::Behaviour::kFixedText;
-  }
+  explicit Asked(const Driven& with) : driven(with), options(server_of(with)) {}
   base::sim::SimWorld world{4};
   const Driven driven;
   sim::SimOptions options;
