@@ -59,6 +59,8 @@ std::unique_ptr<Engine> make_by_messages(base::Runtime& runtime, const Choice& c
   options.mode = mode;
   options.context = kind.context;
   options.low_is_soon = kind.low_is_soon;
+  // Those that are known are lenient.
+  if (kind.recognise != nullptr) options.functions = protocol::Silent::kLenient;
   options.model = choice.model;
   options.may_cost = kind.recognise == nullptr;
   options.client.acks = kind.acks;

@@ -18,10 +18,10 @@ base::Status check_conversation(Wire wire, const Conversation& conversation) {
   return {};
 }
 
-std::string write_conversation(Wire wire, const Conversation& conversation) {
+std::string write_conversation(Wire wire, const Conversation& conversation, Silent functions) {
   switch (wire) {
     case Wire::kResponses:
-      return write_responses_request(conversation);
+      return write_responses_request(conversation, functions);
     case Wire::kMessages:
       return write_messages_request(conversation);
     case Wire::kChat:

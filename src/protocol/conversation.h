@@ -32,8 +32,12 @@ struct Conversation {
 // What a protocol demands of a conversation. kUnsupported or kInvalidRequest, naming the field of
 // the chat request. Pure.
 base::Status check_conversation(Wire wire, const Conversation& conversation);
+// How a Responses server reads a function that does not say whether it is strict. In chat all are
+// lenient. vLLM and Dynamo read it so in both, and show the model what is said: there nothing is.
+enum class Silent { kStrict, kLenient };
 // The body of the request. `conversation` passes the check.
-std::string write_conversation(Wire wire, const Conversation& conversation);
+std::string write_conversation(Wire wire, const Conversation& conversation,
+                               Silent functions = Silent::kStrict);
 
 // Names under which Message::unknown holds what a server said in a form that chat has not: an
 // array, raw. It goes back up over the same protocol in place of what was read out of it. No client

@@ -83,6 +83,8 @@ TEST(Conversation, goes_up_as_items_without_a_previous_response) {
       R"("max_output_tokens":9,"text":{"format":{"type":"json_schema","name":"x","schema":{}}},)"
       R"("store":false,"stream":false})");
   EXPECT_EQ(body.find("previous_response_id"), std::string::npos);
+  const auto lenient = write_conversation(Wire::kResponses, conversation, Silent::kLenient);
+  EXPECT_EQ(lenient.find("strict"), std::string::npos);
 }
 
 TEST(Conversation, goes_up_as_blocks) {

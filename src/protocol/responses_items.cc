@@ -121,14 +121,13 @@ void write_text(Writer& w, const Conversation& conversation) {
   w.end_object();
 }
 
-// Functions are strict here unless they say no, in chat only where they say yes.
-void write_tool(Writer& w, const message::Tool& tool) {
+void write_tool(Writer& w, const message::Tool& tool, Silent functions) {
   const auto declared = json::Document::parse(tool.raw);
   const auto function = declared ? function_of(declared->root()) : std::nullopt;
   if (!function) return;
   w.begin_object().field("type", "function");
   write_members_but(w, *function, "");
-  if (!function->get("strict")) w.field("strict", false);
+  if (functions == Silent::kStrict && !function->get("strict")) w.field("strict", false);
   w.end_object();
 }
 
@@ -179,14 +178,14 @@ Status check_responses(const Conversation& conversation) {
   return {};
 }
 
-std::string write_responses_request(const Conversation& conversation) {
+std::string write_responses_request(const Conversation& conversation, Silent functions) {
   Writer w;
   w.begin_object().field("model", conversation.model).key("input").begin_array();
   for (const auto& message : conversation.messages) write_items(w, message);
   w.end_array();
   if (!conversation.tools.empty()) {
     w.key("tools").begin_array();
-    for (const auto& tool : conversation.tools) write_tool(w, tool);
+    for (const auto& tool : conversation.tools) write_tool(w, tool, functions);
     w.end_array();
   }
   write_parameters(w, conversation, kRenamings);

@@ -32,6 +32,6 @@ base::Result<Item> read_item(const json::Value& item, const std::string& field);
 // No demands beyond chat's.
 base::Status check_responses(const Conversation& conversation);
 // The body of POST /v1/responses: the whole history as items, nothing stored, no previous response.
-std::string write_responses_request(const Conversation& conversation);
+std::string write_responses_request(const Conversation& conversation, Silent functions);
 
 }  // namespace verbatim::protocol

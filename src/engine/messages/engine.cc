@@ -21,11 +21,11 @@ namespace {
 constexpr std::string_view kPriority = "priority";
 
 // Higher is sooner for clients.
-std::string with_low_priority(protocol::Wire wire, protocol::Conversation conversation) {
+protocol::Conversation with_low_priority(protocol::Conversation conversation) {
   for (auto& [name, raw] : conversation.parameters) {
     if (name == kPriority) raw = std::to_string(-conversation.sampling.priority);
   }
-  return protocol::write_conversation(wire, conversation);
+  return conversation;
 }
 
 // What is asked to see whether a token is made.
@@ -48,6 +48,7 @@ MessageEngine::MessageEngine(base::Runtime& runtime, const Options& options)
       mode_(options.mode),
       context_(options.context),
       low_is_soon_(options.low_is_soon),
+      functions_(options.functions),
       model_(options.model),
       may_cost_(options.may_cost) {}
 
@@ -69,12 +70,16 @@ Task<Result<std::unique_ptr<TokenStream>>> MessageEngine::generate(TokenRequest 
       "this engine is driven by messages (mode " + std::string(mode_.name) + "), not by token ids");
 }
 
+std::string MessageEngine::body_of(const protocol::Conversation& asked) const {
+  if (low_is_soon_ && asked.sampling.priority != 0)
+    return protocol::write_conversation(mode_.wire, with_low_priority(asked), functions_);
+  return protocol::write_conversation(mode_.wire, asked, functions_);
+}
+
 Task<Result<std::unique_ptr<TokenStream>>> MessageEngine::complete(MessageRequest request) {
   if (request.cancel != nullptr && request.cancel->fired())
     co_return base::error(ErrorKind::kCancelled, "the request was given up");
-  const std::string body = low_is_soon_ && request.conversation->sampling.priority != 0
-                               ? with_low_priority(mode_.wire, *request.conversation)
-                               : protocol::write_conversation(mode_.wire, *request.conversation);
+  const std::string body = body_of(*request.conversation);
   HttpPeer::Sent sent;
   sent.headers = std::move(request.headers);
   if (mode_.wire == protocol::Wire::kMessages) {

@@ -15,8 +15,9 @@ struct Options : PeerOptions {
   Mode mode;
   std::string context;       // what the context length is called in GET /v1/models
   bool low_is_soon = false;  // the engine's sense of `priority`
-  std::string model;         // for requests of this side's own; empty: the first that is listed
-  bool may_cost = false;     // somebody may have to pay for a request of this side's own
+  protocol::Silent functions = protocol::Silent::kStrict;
+  std::string model;      // for requests of this side's own; empty: the first that is listed
+  bool may_cost = false;  // somebody may have to pay for a request of this side's own
 };
 
 // The message path: whole conversations go up over one of three public protocols, whatever the kind
@@ -40,6 +41,7 @@ class MessageEngine final : public Engine {
   base::Task<void> stop() override { return peer_.stop(); }
 
  private:
+  [[nodiscard]] std::string body_of(const protocol::Conversation& asked) const;
   // The model for requests of this side's own.
   base::Task<base::Result<std::string>> listed_model(base::MonoTime deadline);
 
@@ -49,6 +51,7 @@ class MessageEngine final : public Engine {
   const Mode mode_;
   const std::string context_;
   const bool low_is_soon_;
+  const protocol::Silent functions_;
   const std::string model_;
   const bool may_cost_;
 };
