@@ -173,6 +173,11 @@ TEST(Conversation, what_a_protocol_has_no_word_for_is_refused_by_name) {
                               {Wire::kResponses, {"input", "\"x\""}},
                               {Wire::kMessages, {"system", "\"x\""}},
                               {Wire::kMessages, {"response_format", R"({"type":"json_object"})"}},
+                              {Wire::kMessages, {"frequency_penalty", "0.5"}},
+                              {Wire::kMessages, {"repetition_penalty", "1.1"}},
+                              {Wire::kMessages, {"min_p", "0.1"}},
+                              {Wire::kMessages, {"stop_token_ids", "[7]"}},
+                              {Wire::kMessages, {"reasoning_effort", "\"low\""}},
                               {Wire::kMessages, {"logit_bias", R"({"1":2})"}}};
   for (const auto& row : kRefused) {
     auto conversation = weather();
@@ -184,7 +189,12 @@ TEST(Conversation, what_a_protocol_has_no_word_for_is_refused_by_name) {
     EXPECT_TRUE(check_conversation(Wire::kChat, conversation).ok());
   }
   auto conversation = weather();
-  conversation.parameters = {{"response_format", R"({"type": "text"})"}, {"logit_bias", "{}"}};
+  conversation.parameters = {{"response_format", R"({"type": "text"})"},
+                             {"logit_bias", "{}"},
+                             {"frequency_penalty", "0.0"},
+                             {"repetition_penalty", "1.0"},
+                             {"min_p", "0"},
+                             {"stop_token_ids", "[ ]"}};
   EXPECT_TRUE(check_conversation(Wire::kMessages, conversation).ok());
   conversation.messages[2].tool_calls[1].arguments = "{\"a\"";
   EXPECT_EQ(check_conversation(Wire::kMessages, conversation).error().field,

@@ -97,7 +97,8 @@ constexpr std::array<Renaming, 10> kRenamings{{{"max_tokens", nullptr},
                                                {"user", write_user}}};
 // Members that chat has not, or that mean something else there.
 constexpr std::string_view kOwn[] = {"system", "stop_sequences", "thinking", "container"};
-// Parameters without a word in the protocol, and the value that asks for nothing.
+// Parameters without a word in the protocol, and the value that asks for nothing. vLLM's server
+// (0.32) reads over them with a 200, and a record would say that they were at work.
 struct Missing {
   std::string_view name;
   std::string_view neutral;
@@ -107,6 +108,9 @@ constexpr Missing kMissing[] = {{"response_format", R"({"type":"text"})"},
                                 {"verbosity", ""},
                                 {"frequency_penalty", "0"},
                                 {"presence_penalty", "0"},
+                                {"repetition_penalty", "1"},
+                                {"min_p", "0"},
+                                {"stop_token_ids", "[]"},
                                 {"logit_bias", "{}"}};
 
 void write_tool_choice(Writer& w, const Conversation& conversation) {
@@ -139,6 +143,16 @@ void write_tool(Writer& w, const message::Tool& tool) {
   w.end_object();
 }
 
+// 0.0 is 0.
+bool is_same(const Value& given, std::string_view neutral) {
+  const auto known = json::Document::parse(std::string(neutral));
+  if (known && given.is_number() && known->root().is_number())
+    return given.number() == known->root().number();
+  std::string plain(given.raw());
+  std::erase_if(plain, [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; });
+  return plain == neutral;
+}
+
 Status check_parameter(const RawMember& parameter) {
   const auto& [name, raw] = parameter;
   for (const auto own : kOwn) {
@@ -148,9 +162,9 @@ Status check_parameter(const RawMember& parameter) {
                          "requests of the Messages protocol (engine mode messages)");
   }
   for (const auto& missing : kMissing) {
-    std::string plain = raw;
-    std::erase_if(plain, [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; });
-    if (name == missing.name && (missing.neutral.empty() || plain != missing.neutral))
+    if (name != missing.name) continue;
+    const auto given = json::Document::parse(raw);
+    if (!given || !is_same(given->root(), missing.neutral))
       return unsupported(name,
                          "the Messages protocol has no such parameter (engine mode messages)");
   }
@@ -217,7 +231,7 @@ Status check_messages(const Conversation& conversation) {
       if (!is_object_text(each.arguments))
         return unsupported(where,
                            "the Messages protocol takes JSON objects only (engine mode "
-                           "messages)");
+                           "messages); leave a call out that was cut");
     }
   }
   if (front == conversation.messages.size())
