@@ -1,5 +1,5 @@
 // Answers of a real Dynamo frontend and a real vLLM to conversations by messages
-// (tests/captures/{dynamo,vllm}/conversations.json).
+// (tests/captures/{dynamo,vllm}/conversations.json, tests/captures/vllm/talks.json).
 #include "sim/testing/captures.h"
 
 #include <gtest/gtest.h>
@@ -111,6 +111,44 @@ const std::vector<Row>& vllm() {
   return kRows;
 }
 
+constexpr const char* kInParis = R"({"city": "Paris"})";
+constexpr const char* kSee = "\nLet me see.\n";
+
+// What each route says of the same forced answers, by the name behind the route's.
+const std::vector<Row>& talks() {
+  static const std::vector<Row> kRows = {
+      {"words", Finish::kStop, 17, 12, "\n\nHello there.", kSee, {}},
+      {"words_stream", Finish::kStop, 17, 12, "\n\nHello there.", kSee, {}},
+      {"one_call", Finish::kStop, 149, 28, "", kSee, {kInParis}},
+      {"one_call_stream", Finish::kStop, 149, 28, "\n\n", kSee, {kInParis}},
+      {"words_and_two_calls", Finish::kStop, 149, 50, "\n\nSure.\n", kSee, {kInParis, kInParis}},
+      {"words_and_two_calls_stream",
+       Finish::kStop,
+       149,
+       50,
+       "\n\nSure.\n",
+       kSee,
+       {kInParis, kInParis}},
+      {"behind_a_result", Finish::kStop, 192, 11, "\n\nSure.", kSee, {}},
+      {"behind_a_result_stream", Finish::kStop, 192, 11, "\n\nSure.", kSee, {}},
+      {"stop_string", Finish::kStop, 17, 10, "\n\none ", kSee, {}},
+      {"stop_string_stream", Finish::kStop, 17, 10, "\n\none ", kSee, {}},
+      {"cut_in_words", Finish::kLength, 17, 10, "\n\none two", kSee, {}},
+      {"cut_in_words_stream", Finish::kLength, 17, 10, "\n\none two", kSee, {}},
+      {"cut_in_reasoning", Finish::kLength, 17, 4, "", "\nLet me", {}},
+      {"cut_in_reasoning_stream", Finish::kLength, 17, 4, "", "\nLet me", {}},
+      // Whole, a call that was cut stays text.
+      {"cut_in_a_call",
+       Finish::kLength,
+       149,
+       24,
+       "\n\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"",
+       kSee,
+       {}},
+      {"cut_in_a_call_stream", Finish::kLength, 149, 24, "\n\n", kSee, {R"({"city":)"}}};
+  return kRows;
+}
+
 protocol::Wire wire_of(const std::string& path) {
   if (path == "/v1/responses") return protocol::Wire::kResponses;
   return path == "/v1/messages" ? protocol::Wire::kMessages : protocol::Wire::kChat;
@@ -197,6 +235,22 @@ TEST(Captures, conversations_with_a_real_dynamo_are_read) {
 
 TEST(Captures, conversations_with_a_real_vllm_are_read) {
   check_all("vllm", vllm());
+}
+
+TEST(Captures, every_route_of_a_real_vllm_is_read_alike) {
+  std::size_t seen = 0;
+  for (const auto& capture : sim::testing::read_captures("vllm/talks.json")) {
+    SCOPED_TRACE(capture.name);
+    for (Row row : talks()) {
+      if (capture.name.substr(capture.name.find('_') + 1) != row.name) continue;
+      ++seen;
+      // There they are an object of the body, with its spacing.
+      const bool is_object = capture.path == "/v1/messages" && !capture.stream;
+      for (auto& arguments : row.calls) arguments = is_object ? R"({"city":"Paris"})" : arguments;
+      check(row, read(capture));
+    }
+  }
+  EXPECT_EQ(seen, 3 * talks().size());
 }
 
 }  // namespace
