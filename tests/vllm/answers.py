@@ -26,9 +26,17 @@ def thinking(count: int) -> list[int]:
     return [*spelled("<think>\nHm — ☂? "), *[FREE] * count, *spelled("\n</think>\n\n")]
 
 
-def call(city: str) -> list[int]:
-    arguments = json.dumps({"city": city, "days": 2}, ensure_ascii=False)
-    return [*thinking(12), *spelled('<tool_call>\n{"name": "get_weather", "arguments": ' + arguments + "}\n</tool_call>"), CLOSE]
+# In mode derender, and by messages, the server's parser takes what stands before its end for reasoning, begun or not, and keeps newlines behind it.
+THOUGHT = spelled("<think>\nHm.\n</think>")
+
+
+def arguments_for(city: str) -> str:
+    return json.dumps({"city": city, "days": 2}, ensure_ascii=False)
+
+
+def calls(*cities: str, before: str = "") -> list[int]:
+    frames = ['<tool_call>\n{"name": "get_weather", "arguments": ' + arguments_for(city) + "}\n</tool_call>" for city in cities]
+    return [*thinking(12), *spelled(before + "\n".join(frames)), CLOSE]
 
 
 def words(count: int = 12) -> list[int]:
@@ -41,4 +49,4 @@ def agent_answer(prompt: list[int]) -> list[int]:
     if RESPONSE in text.rsplit("<|im_start|>user", 1)[-1]:
         return words()
     opened = prompt.count(tokenizer().token_to_id("<|im_start|>"))
-    return call(CITIES[opened // 4 % len(CITIES)])
+    return calls(CITIES[opened // 4 % len(CITIES)])

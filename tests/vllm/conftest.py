@@ -1,4 +1,5 @@
 """One real vLLM for all tests, and a gateway for each mode. VERBATIM_VLLM_URL names one that runs already (scripts/engines/vllm/server.py)."""
+import functools
 import itertools
 import os
 import re
@@ -13,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "tests/e2e"), str(ROOT / "scripts/engines/vllm")]
 
 from model_folder import VOCABULARY  # noqa: E402
+from messages import MessageGateway  # noqa: E402
 from programs import BINARY, MODEL, Gateway, until  # noqa: E402
 from report import Report  # noqa: E402
 from server import PYTHON, Server  # noqa: E402
@@ -25,6 +27,7 @@ def pytest_configure(config):
         if not path.exists():
             raise pytest.UsageError(f"{path} is missing: run {remedy}")
     config.stash[REPORT] = Report()
+    config.addinivalue_line("markers", "by_messages: in the modes of the message path, else in those by ids")
 
 
 # Seconds. Each token passes three processes: on a machine with other work, answers take their time.
@@ -33,12 +36,13 @@ REPORT = pytest.StashKey[Report]()
 numbers = itertools.count()
 
 
-# No ids go up in them: tests/e2e/test_message_path.py.
+# No ids go up in them.
 BY_MESSAGES = {"chat-text", "responses", "messages"}
 
 
-def modes() -> list[str]:
-    """Those of kind vllm that the binary drives by ids, or the ones that VLLM_MODES names."""
+@functools.cache
+def all_modes() -> list[str]:
+    """Those of kind vllm that the binary has, or the ones that VLLM_MODES names."""
     if chosen := os.environ.get("VLLM_MODES"):
         return re.split(r"[ ,]+", chosen.strip())
     listed = subprocess.run([BINARY, "serve", "--help"], capture_output=True, text=True, check=True).stdout
@@ -46,12 +50,13 @@ def modes() -> list[str]:
     # A mode of another kind is a wrong command line: exit 2. One of this kind finds that nothing answers at a closed port: exit 1.
     asked = {word: subprocess.run([BINARY, "doctor", "--engine", "http://127.0.0.1:1", "--engine-kind", "vllm", "--engine-mode", word],
                                   capture_output=True).returncode for word in words if word != "auto"}
-    return [word for word, code in asked.items() if code == 1 and word not in BY_MESSAGES]
+    return [word for word, code in asked.items() if code == 1]
 
 
 def pytest_generate_tests(metafunc):
+    by_messages = metafunc.definition.get_closest_marker("by_messages") is not None
     if "mode" in metafunc.fixturenames:
-        metafunc.parametrize("mode", modes(), scope="session")
+        metafunc.parametrize("mode", [mode for mode in all_modes() if (mode in BY_MESSAGES) == by_messages], scope="session")
 
 
 @pytest.fixture(scope="session")
@@ -118,8 +123,12 @@ class Stack:
         folder.mkdir(parents=True)
         self.vllm, self.mode = vllm, mode
         self.tap = Tap(*vllm.url.removeprefix("http://").split(":"))
-        self.gateway = Gateway(folder, self.tap.url, "--vocab-size", VOCABULARY, *options, kind="vllm", mode=mode)
+        if mode in BY_MESSAGES:
+            self.gateway = MessageGateway(folder, self.tap.url, *options, kind="vllm", mode=mode)
+        else:
+            self.gateway = Gateway(folder, self.tap.url, "--vocab-size", VOCABULARY, *options, kind="vllm", mode=mode)
         self.gateway.http.timeout = PATIENCE
+        self.tap.log.clear()
 
     def close(self) -> None:
         self.gateway.close()
@@ -160,5 +169,5 @@ def pytest_sessionfinish(session, exitstatus):
     if exitstatus == 0 and report.flags and not session.config.option.keyword and not os.environ.get("VLLM_MODES"):
         path = ROOT / f"docs/reports/vllm-{report.release.split('+')[0]}.md"
         path.parent.mkdir(exist_ok=True)
-        path.write_text(report.text(modes()))
+        path.write_text(report.text(all_modes()))
         print(f"\ntest-vllm: wrote {path.relative_to(ROOT)}")

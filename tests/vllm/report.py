@@ -20,7 +20,7 @@ class Report:
 
     def text(self, modes: list[str]) -> str:
         flags = " ".join(self.flags).replace(" --", "\n    --")
-        parts = [f"# vLLM {self.release}, driven by token ids",
+        parts = [f"# vLLM {self.release}, driven by token ids and by messages",
                  "Written by `make test-vllm` (`tests/vllm`) at the end of a run in which every test passed. The engine is real: "
                  "vLLM's own wheel for the CPU,\na Qwen3 of two layers with random weights, the real Qwen3 vocabulary and chat template. "
                  "What it samples is partly forced, partly its own\n(`scripts/engines/vllm/README.md`).",

@@ -1,4 +1,4 @@
-"""A tap on the wire between the gateway and vLLM: it writes down what passes, and adds one key to requests for ids: which ids to sample
+"""A tap on the wire between the gateway and vLLM: it writes down what passes, and adds one key to requests that sample: which ids to sample
 (scripts/engines/vllm/forced_ids.py). Answers pass byte for byte, and a connection that one side closes is closed on the other."""
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import socket
 import threading
 from dataclasses import dataclass, field
 
-# Route of a request for ids -> what stands before the key that is added, and the key.
-ROUTES = {"/inference/v1/generate": (b'"sampling_params":{', b'"extra_args":'), "/v1/completions": (b"{", b'"vllm_xargs":')}
+# Route of a request -> what stands before the key that is added, and the key.
+BY_IDS = {"/inference/v1/generate": (b'"sampling_params":{', b'"extra_args":'), "/v1/completions": (b"{", b'"vllm_xargs":')}
+BY_MESSAGES = dict.fromkeys(("/v1/chat/completions", "/v1/responses", "/v1/messages"), (b"{", b'"vllm_xargs":'))
+ROUTES = BY_IDS | BY_MESSAGES
 
 
 @dataclass
@@ -32,12 +34,21 @@ class Exchange:
     def status(self) -> int:
         return int(bytes(self.answer).split(b" ", 2)[1])
 
+    @property
+    def streamed(self) -> bool:
+        return b"text/event-stream" in bytes(self.answer).partition(b"\r\n\r\n")[0].lower()
+
+    def body_of_answer(self) -> bytes:
+        head, _, body = bytes(self.answer).partition(b"\r\n\r\n")
+        return _dechunked(body) if b"transfer-encoding: chunked" in head.lower() else body
+
     def events(self) -> list[dict]:
         """The JSON of each event of a streamed answer, or of the one that is whole."""
-        head, _, body = bytes(self.answer).partition(b"\r\n\r\n")
-        if b"text/event-stream" not in head.lower():
+        body = self.body_of_answer()
+        if not self.streamed:
             return [json.loads(body)] if body else []
-        texts = [event.removeprefix(b"data: ") for event in _dechunked(body).split(b"\n\n")[:-1]]
+        lines = [line for event in body.split(b"\n\n")[:-1] for line in event.split(b"\n")]
+        texts = [line.removeprefix(b"data: ") for line in lines if line.startswith(b"data: ")]
         return [json.loads(text) for text in texts if text != b"[DONE]"]
 
     def choices(self) -> list[dict]:
@@ -65,7 +76,7 @@ class Exchange:
 
 
 class Tap:
-    """`choose` is called with a request for ids and says which ids are sampled, or None for those the model likes."""
+    """`choose` is called with a request that samples and says which ids, or None for those the model likes."""
 
     def __init__(self, host: str, port: int):
         self.engine = (host, port)
@@ -79,8 +90,8 @@ class Tap:
         self.listener.close()
 
     def generations(self) -> list[Exchange]:
-        """Requests for ids, but for those that only ask whether the engine samples at all."""
-        return [each for each in list(self.log) if each.path in ROUTES and max_tokens(each.request) > 1]
+        """Requests that sample, but for those that only ask whether the engine samples at all."""
+        return [each for each in list(self.log) if is_turn(each)]
 
     def _accept(self) -> None:
         while True:
@@ -113,7 +124,7 @@ class Tap:
             _end(client, engine)
 
     def _forced(self, exchange: Exchange, head: bytes, body: bytes) -> bytes:
-        if exchange.path in ROUTES and max_tokens(exchange.request) > 1:
+        if is_turn(exchange):
             exchange.forced = self.choose(exchange)
         if exchange.forced is None:
             return head + b"\r\n\r\n" + body
@@ -145,8 +156,12 @@ def _dechunked(rest: bytes) -> bytes:
     return body
 
 
-def max_tokens(request: dict) -> int:
-    return request.get("sampling_params", request)["max_tokens"]
+def is_turn(exchange: Exchange) -> bool:
+    """By messages all count: a gateway asks whether the engine samples before a test hears it."""
+    if exchange.path in BY_MESSAGES:
+        return True
+    request = exchange.request if exchange.path in BY_IDS else {}
+    return request.get("sampling_params", request).get("max_tokens", 0) > 1
 
 
 def _split(held: bytes) -> tuple[bytes, bytes, bytes] | None:

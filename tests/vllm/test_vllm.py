@@ -1,32 +1,20 @@
 """Conversations through the gateway on a real vLLM: what went over the wire is what is recorded, and what was cut or refused is not."""
 import json
-import re
 import subprocess
-import threading
 import time
 
 import pytest
 
-from agent import QUESTIONS, Agent
-from answers import agent_answer, spelled, thinking, words
-from conftest import PATIENCE
+from agent import QUESTIONS
+from answers import THOUGHT, agent_answer, spelled, thinking, words
 from dialogue import Dialogue, check_untouched, error_of, user
 from model_folder import CLOSE, CONTEXT, FREE, PAD
-from programs import BINARY, until
-from raw_http import Connection, sse
+from programs import BINARY
 from records import check_logprobs, check_prefix, check_segments, check_spliced, check_view, tokenizer
+from steps import LONG, begin, events, hang_up, hold, hold_at_once
 
 # How far a logprob may be from the one of another pass over the same ids: single precision, other batch shapes.
 NEAR = 1e-3
-
-
-def hold(gateway, questions, **options) -> tuple[str, Agent]:
-    session = gateway.session()
-    agent = Agent(f"{gateway.url}/sessions/{session}/v1", timeout=PATIENCE, **options)
-    for question in questions:
-        agent.ask(question)
-    agent.close()
-    return session, agent
 
 
 def exchange_of(line: dict, log: list):
@@ -127,28 +115,12 @@ def test_recorded_logprobs_are_those_of_another_pass_over_the_recorded_ids(stack
 
 def test_conversations_held_at_once_do_not_mix(stack):
     stack.tap.choose = lambda exchange: agent_answer(exchange.prompt)
-    sessions, failed = [], []
-
-    def run(number: int) -> None:
-        try:
-            sessions.append(hold(stack.gateway, [f"{number}: {question}" for question in QUESTIONS[:2]], stream=bool(number % 2))[0])
-        except BaseException as error:  # noqa: BLE001  told by the test below
-            failed.append(error)
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert not failed, failed
-    for session in sessions:
+    for session, _ in hold_at_once(stack.gateway):
         lines = stack.gateway.record(session)
         assert [line["attach"]["kind"] for line in lines] == ["root", "child", "child", "child"]
         check_lines(lines, stack.tap.generations())
 
 
-# In mode derender the server's parser takes what stands before its end for reasoning, begun or not, and keeps newlines behind it.
-THOUGHT = spelled("<think>\nHm.\n</think>")
 # Parameters of the request, what is sampled, and what must come of it: finish here, finish and stop there, text.
 FINISHES = {
     "close token": ({}, spelled("one two<|im_end|>"), ("stop", "stop", None, "one two")),
@@ -211,11 +183,6 @@ def test_alternatives_are_the_most_likely_ids(stack, sampled, wanted):
     assert [top["logprob"] for top in got[0]["top_logprobs"]] == pytest.approx(list(best.values())[:wanted], abs=NEAR)
 
 
-def events(body: bytes) -> list[str]:
-    """Without the comments that keep a stream alive while the engine takes its time."""
-    return sse(re.sub(rb"^:[^\n]*\n\n", b"", body, flags=re.M))
-
-
 def weight_version(stack) -> str:
     return stack.vllm.http.get("/weight_info").json()["weight_version"]
 
@@ -235,17 +202,6 @@ def test_each_turn_knows_the_weights_that_sampled_it(stack, report):
     assert [line["weight_version"] for line in lines] == (versions if spoken else [None] * 3)
     report.add("Weight versions", mode=stack.mode, **{"changed": "between turns", "said by the engine": "yes" if spoken else "no",
                                                       "recorded": ", ".join(str(line["weight_version"]) for line in lines)})
-
-
-def begin(stack, dialogue, *more) -> Connection:
-    """A streamed request that the engine works on. Mode derender says nothing before all is sampled."""
-    client = Connection(stack.gateway.program.host_port)
-    client.socket.settimeout(PATIENCE)
-    body = json.dumps(dialogue.body(*more, stream=True)).encode()
-    client.send(b"POST /sessions/%s/v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\n"
-                b"Content-Length: %d\r\n\r\n" % (dialogue.session.encode(), len(body)) + body)
-    until(lambda: stack.vllm.running() == 1, "the engine samples", PATIENCE)
-    return client
 
 
 def test_weights_that_change_within_an_answer_are_recorded_where_they_did(stack, report):
@@ -277,17 +233,12 @@ def test_a_client_that_hangs_up_ends_the_generation(stack, report):
     dialogue = Dialogue(stack.gateway)
     dialogue.say("hi")
     before = dialogue.snapshot()
-    stack.tap.choose = lambda exchange: [*thinking(3000), CLOSE]
-    sampled = stack.vllm.sampled()
-    begin(stack, dialogue, user("go on")).socket.close()
-    began = time.monotonic()
-    until(lambda: stack.vllm.running() == 0, "vLLM stopped the request", PATIENCE)
-    took, sampled = time.monotonic() - began, stack.vllm.sampled() - sampled
-    assert sampled < 1500
+    stack.tap.choose = lambda exchange: [*thinking(LONG), CLOSE]
+    sampled, took = hang_up(stack, dialogue)
     aborts = [each.path for each in stack.tap.log if "abort" in each.path]
     stack.tap.choose = lambda exchange: spelled("again<|im_end|>")
     check_untouched(dialogue, before)
-    report.add("A client that hangs up", mode=stack.mode, **{"ids sampled, of 3000": sampled, "abort calls": len(aborts),
+    report.add("A client that hangs up", mode=stack.mode, **{f"ids sampled, of {LONG}": sampled, "abort calls": len(aborts),
                                                              "seconds until num_requests_running is 0": f"{took:.1f}", "recorded": "nothing"})
 
 
