@@ -90,7 +90,7 @@ check_session() {
 check_api() {
   local stream
   for stream in cumulative incremental; do
-    "$python" tests/cases/run_api.py --cmd "$serve" --level may --kinds chat,wire --engine-stream "$stream" \
+    "$python" tests/cases/run_api.py --cmd "$serve" --level may --kinds chat,wire,responses --engine-stream "$stream" \
       --map engine_api_key='--engine-api-key {value}' --expect-fail tests/cases/not-yet.txt tests/cases
   done
 }

@@ -60,7 +60,8 @@ class Instance {
   gateway::RunningTurns& running_;
   gateway::Replays own_replays_;
   gateway::TurnRunner runner_;
-  gateway::ChatEndpoint chat_;
+  gateway::TurnEndpoint turns_;
+  gateway::ResponsesEndpoint responses_;
   gateway::SessionsEndpoint sessions_;
   gateway::ApiKeys no_keys_;
   Services services_;

@@ -5,7 +5,7 @@
 
 #include "api/route_table.h"
 #include "engine/kinds.h"
-#include "gateway/chat_endpoint.h"
+#include "gateway/turn_endpoint.h"
 
 namespace verbatim::api {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gateway/chat_endpoint.h"
+#include "gateway/turn_endpoint.h"
 #include "protocol/openai_error.h"
 
 namespace verbatim::api {

@@ -16,7 +16,7 @@ struct Call {
   const net::Request& request;
   net::Responder& responder;
   base::CancelSignal& cancel;
-  std::string session_id;  // of /sessions/{id}...
+  std::string id;  // what stands at {id} of the route
   gateway::Caller caller;
 };
 

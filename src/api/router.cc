@@ -8,7 +8,10 @@
 #include "api/route_table.h"
 #include "gateway/doors.h"
 #include "gateway/error_policy.h"
+#include "gateway/exchange.h"
+#include "gateway/responses_exchange.h"
 #include "json/writer.h"
+#include "protocol/openai_error.h"
 
 namespace verbatim::api {
 
@@ -59,8 +62,10 @@ Task<void> models(Services& services, Call& call) {
   (void)co_await call.responder.send(200, kJson, w.text());
 }
 
+using ExchangePtr = std::unique_ptr<gateway::Exchange>;
+
 // A session's secret is its door wherever the client sends it; else a header may name one.
-Task<void> chat(Services& services, Call& call) {
+Task<void> turn(Services& services, Call& call, ExchangePtr exchange) {
   gateway::Door door;
   door.owner = call.caller.owner;
   door.kind = gateway::DoorKind::kSecret;
@@ -72,24 +77,73 @@ Task<void> chat(Services& services, Call& call) {
     if (!named) co_return co_await send_error(call.responder, named.error());
     door = std::move(*named);
   }
-  co_await services.chat.handle(call.request, call.responder, call.cancel, std::move(door));
+  co_await services.turns.handle(call.request, call.responder, call.cancel, std::move(door),
+                                 std::move(exchange));
 }
 
-Task<void> session_chat(Services& services, Call& call) {
+Task<void> session_turn(Services& services, Call& call, ExchangePtr exchange) {
   gateway::Door door;
   door.owner = call.caller.owner;
   door.kind = gateway::DoorKind::kPath;
-  door.session_id = call.session_id;
-  if (!call.caller.session_id.empty() && call.caller.session_id != call.session_id) {
+  door.session_id = call.id;
+  if (!call.caller.session_id.empty() && call.caller.session_id != call.id) {
     // Its secret is no key to another one.
-    const auto session = co_await gateway::session_of(services.store, call.caller, call.session_id);
+    const auto session = co_await gateway::session_of(services.store, call.caller, call.id);
     if (!session) co_return co_await send_error(call.responder, session.error());
   }
-  co_await services.chat.handle(call.request, call.responder, call.cancel, std::move(door));
+  co_await services.turns.handle(call.request, call.responder, call.cancel, std::move(door),
+                                 std::move(exchange));
+}
+
+ExchangePtr chat_exchange(Services& services) {
+  return std::make_unique<gateway::ChatExchange>(services.model);
+}
+
+ExchangePtr responses_exchange(Services& services) {
+  return std::make_unique<gateway::ResponsesExchange>(services.model, services.runtime.random);
+}
+
+Task<void> chat(Services& services, Call& call) {
+  return turn(services, call, chat_exchange(services));
+}
+
+Task<void> session_chat(Services& services, Call& call) {
+  return session_turn(services, call, chat_exchange(services));
+}
+
+Task<void> create_response(Services& services, Call& call) {
+  return turn(services, call, responses_exchange(services));
+}
+
+Task<void> create_session_response(Services& services, Call& call) {
+  return session_turn(services, call, responses_exchange(services));
+}
+
+Task<void> get_response(Services& services, Call& call) {
+  return services.responses.get(call.request, call.responder, call.caller, call.id);
+}
+
+Task<void> delete_response(Services& services, Call& call) {
+  return services.responses.remove(call.responder, call.caller, call.id);
+}
+
+Task<void> input_items(Services& services, Call& call) {
+  return services.responses.input_items(call.request, call.responder, call.caller, call.id);
+}
+
+// Agents that would rather have a WebSocket go on over HTTP when they are told.
+Task<void> upgrade_responses(Services&, Call& call) {
+  if (!call.request.headers.has("upgrade"))
+    co_return co_await not_allowed(call.responder, call.request, "POST");
+  const auto failure =
+      error(ErrorKind::kUnsupported, "WebSocket is not served; POST /v1/responses over HTTP");
+  net::Headers headers;
+  headers.add("Content-Type", kJson);
+  (void)co_await call.responder.send(426, headers, protocol::openai_error_body(failure));
 }
 
 Task<void> session_models(Services& services, Call& call) {
-  const auto session = co_await gateway::session_of(services.store, call.caller, call.session_id);
+  const auto session = co_await gateway::session_of(services.store, call.caller, call.id);
   if (!session) co_return co_await send_error(call.responder, session.error());
   co_await models(services, call);
 }
@@ -103,15 +157,15 @@ Task<void> list_sessions(Services& services, Call& call) {
 }
 
 Task<void> get_session(Services& services, Call& call) {
-  return services.sessions.get(call.request, call.responder, call.caller, call.session_id);
+  return services.sessions.get(call.request, call.responder, call.caller, call.id);
 }
 
 Task<void> get_tree(Services& services, Call& call) {
-  return services.sessions.tree(call.responder, call.caller, call.session_id);
+  return services.sessions.tree(call.responder, call.caller, call.id);
 }
 
 Task<void> delete_session(Services& services, Call& call) {
-  return services.sessions.remove(call.responder, call.caller, call.session_id);
+  return services.sessions.remove(call.responder, call.caller, call.id);
 }
 
 Task<void> metrics(Services& services, Call& call) {
@@ -125,16 +179,22 @@ constexpr std::array<Route<Services>, 3> kOpenRoutes{
 // For whom has an operator's key, whatever has become of the store.
 constexpr std::array<Route<Services>, 1> kOperatorRoutes{{{"GET", "/metrics", metrics}}};
 
-constexpr std::array<Route<Services>, 9> kRoutes{
+constexpr std::array<Route<Services>, 15> kRoutes{
     {{"GET", "/v1/models", models},
      {"POST", "/v1/chat/completions", chat},
+     {"POST", "/v1/responses", create_response},
+     {"GET", "/v1/responses", upgrade_responses},
+     {"GET", "/v1/responses/{id}", get_response},
+     {"DELETE", "/v1/responses/{id}", delete_response},
+     {"GET", "/v1/responses/{id}/input_items", input_items},
      {"GET", "/sessions", list_sessions},
      {"POST", "/sessions", create_session},
      {"GET", "/sessions/{id}", get_session},
      {"DELETE", "/sessions/{id}", delete_session},
      {"GET", "/sessions/{id}/tree", get_tree},
      {"GET", "/sessions/{id}/v1/models", session_models},
-     {"POST", "/sessions/{id}/v1/chat/completions", session_chat}}};
+     {"POST", "/sessions/{id}/v1/chat/completions", session_chat},
+     {"POST", "/sessions/{id}/v1/responses", create_session_response}}};
 
 constexpr std::string_view kRemedy = "a client's base URL ends in /v1 or /sessions/{id}/v1";
 

@@ -4,8 +4,9 @@
 
 #include "api/monitoring.h"
 #include "gateway/access.h"
-#include "gateway/chat_endpoint.h"
+#include "gateway/responses_endpoint.h"
 #include "gateway/sessions_endpoint.h"
+#include "gateway/turn_endpoint.h"
 
 namespace verbatim::api {
 
@@ -15,7 +16,8 @@ struct Services {
   const gateway::Model& model;
   engine::Engine& engine;
   store::Store& store;
-  gateway::ChatEndpoint& chat;
+  gateway::TurnEndpoint& turns;
+  gateway::ResponsesEndpoint& responses;
   gateway::SessionsEndpoint& sessions;
   const gateway::ApiKeys& keys;
   Monitoring& monitoring;

@@ -8,8 +8,8 @@
 
 #include "base/terminal.h"
 #include "base/timestamp.h"
-#include "gateway/chat_answers.h"
 #include "gateway/session_options.h"
+#include "gateway/usage.h"
 #include "json/dumps.h"
 #include "json/writer.h"
 

@@ -184,6 +184,8 @@ class Engine {
   [[nodiscard]] virtual std::string_view mode() const = 0;  // "generate"
   // False: the gateway looks for the stop strings itself, and cuts the stream at the first.
   [[nodiscard]] virtual bool matches_stop_strings() const { return true; }
+  // It reads TokenRequest::chat.
+  [[nodiscard]] virtual bool reads_chat() const { return false; }
   // Which of generate() and complete() serves it.
   [[nodiscard]] virtual Path driven_by() const { return Path::kTokens; }
   // What this kind demands of a request before anything is planned. Pure.

@@ -24,6 +24,10 @@ bool LateEngine::matches_stop_strings() const {
   return !found_ || found_->matches_stop_strings();
 }
 
+bool LateEngine::reads_chat() const {
+  return !found_ || found_->reads_chat();
+}
+
 Status LateEngine::check(const message::Sampling& sampling) const {
   return found_ ? found_->check(sampling) : check_sampling(sampling, choice_.vocab_size);
 }

@@ -22,6 +22,7 @@ class LateEngine final : public Engine {
   [[nodiscard]] std::string_view mode() const override;
   [[nodiscard]] Path driven_by() const override { return path_of(choice_); }
   [[nodiscard]] bool matches_stop_strings() const override;
+  [[nodiscard]] bool reads_chat() const override;
   [[nodiscard]] base::Status check(const message::Sampling& sampling) const override;
   [[nodiscard]] base::Status check_messages(const protocol::Conversation& asked) const override;
   base::Task<base::Result<std::unique_ptr<TokenStream>>> generate(TokenRequest request) override;

@@ -21,7 +21,7 @@ TEST(ConversationOf, the_history_is_the_recorded_one_and_new_results_have_its_id
   parent->answer = said(Role::kAssistant, "");
   parent->answer.reasoning = "hm";
   parent->answer.tool_calls = {{"fc_1", "f", "{}"}, {"fc_2", "f", "{}"}};
-  parent->answer.unknown = {{std::string(protocol::kOutputItems), "[]"}};
+  parent->answer.unknown = {{std::string(protocol::kItems), "[]"}};
   parent->message_count = 2;
 
   // As an agent repeats it: without reasoning, under ids of its own.

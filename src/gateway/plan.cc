@@ -125,6 +125,7 @@ void Planner::settle_place(const TurnRequest& request, Plan& plan) {
 
 Task<Status> Planner::attach(const TurnRequest& request, Plan& plan) {
   const bool tree = request.rules.mode == SessionMode::kTree;
+  if (tree && request.parent) return attach_to_named(request, plan);
   return tree ? attach_in_tree(request, plan) : attach_to_tip(request, plan);
 }
 
@@ -140,6 +141,17 @@ bool Planner::go_on_behind(const trajectory::TurnPtr& turn, const TurnRequest& r
   for (const auto& message : messages.subspan(plan.suffix))
     plan.history = trajectory::extend(digests_, plan.history, message, plan.spelling);
   return true;
+}
+
+// A request that names its turn goes on there and nowhere else; with another head it starts anew.
+Task<Status> Planner::attach_to_named(const TurnRequest& request, Plan& plan) {
+  if (request.parent->root_digest != plan.root_digest ||
+      !go_on_behind(request.parent, request, plan)) {
+    plan.history = chain_of(request, plan.root_digest).back();
+    co_return co_await explain_root(request, request.parent, plan);
+  }
+  plan.attach.reason = "named";
+  co_return Status();
 }
 
 // At most two queries: for the turn committed last, and for any other by the digests of the
@@ -237,7 +249,7 @@ std::vector<trajectory::Digest> Planner::chain_of(const TurnRequest& request,
 Task<Status> Planner::explain_root(const TurnRequest& request, trajectory::TurnPtr last,
                                    Plan& plan) {
   plan.attach.reason = "history";
-  if (request.session_id.empty()) co_return Status();
+  if (request.session_id.empty() && !request.parent) co_return Status();
   if (!last) {
     auto found = co_await store_.last_turn(request.session_id);
     if (!found) co_return std::move(found).error();

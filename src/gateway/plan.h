@@ -21,6 +21,8 @@
 
 namespace verbatim::gateway {
 
+class AnswerForm;
+
 // A turn as it was asked for, whatever the protocol.
 struct TurnRequest {
   std::vector<message::Message> messages;
@@ -48,7 +50,11 @@ struct TurnRequest {
   std::string model;  // as the client names it; empty: not at all
   std::vector<protocol::RawMember> parameters;
   bool stream = false;
-  StopWatch watch;  // of the request; planner and runner lap it
+  // Where the client says behind which turn it goes on; null: by its history. `messages` begin with
+  // that turn's, but for the instructions in front.
+  trajectory::TurnPtr parent;
+  AnswerForm* keeps = nullptr;  // what is kept of the answer, see AnswerForm::record(); may be null
+  StopWatch watch;              // of the request; planner and runner lap it
 };
 
 // What will be done for a request: decided before anything is sent or changed.
@@ -100,6 +106,7 @@ class Planner {
   [[nodiscard]] std::string other_root(const trajectory::Turn& recorded, const Plan& plan) const;
   static base::Status check(const TurnRequest& request);
   base::Task<base::Status> attach(const TurnRequest& request, Plan& plan);
+  base::Task<base::Status> attach_to_named(const TurnRequest& request, Plan& plan);
   base::Task<base::Status> attach_in_tree(const TurnRequest& request, Plan& plan);
   base::Task<base::Status> attach_to_tip(const TurnRequest& request, Plan& plan);
   base::Task<base::Status> add_named(const TurnRequest& request, const Plan& plan,

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "gateway/chat_endpoint.h"
+#include "gateway/turn_endpoint.h"
 #include "net/end_to_end.h"
 #include "net/sse.h"
 #include "protocol/openai_error.h"

@@ -6,7 +6,7 @@
 
 #include "base/timestamp.h"
 #include "base/utf8.h"
-#include "gateway/chat_answers.h"
+#include "gateway/usage.h"
 #include "message/fold.h"
 
 namespace verbatim::gateway {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "gateway/chat_answers.h"
 #include "gateway/record_line.h"
 #include "gateway/session_report.h"
+#include "gateway/usage.h"
 #include "json/writer.h"
 #include "message/fold.h"
 

@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "gateway/doors.h"
+#include "gateway/query.h"
 #include "gateway/session_options.h"
 #include "gateway/session_page.h"
 #include "gateway/session_view.h"
@@ -34,16 +35,6 @@ Status check_not_secret(const Caller& caller) {
                      "operator here");
 }
 
-Status read_number(std::string_view text, const std::string& field, std::uint64_t min,
-                   std::uint64_t max, std::uint64_t& into) {
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), into);
-  if (failed == std::errc() && end == text.data() + text.size() && into >= min && into <= max)
-    return {};
-  return invalid(field, "expected an integer in [" + std::to_string(min) + ", " +
-                            std::to_string(max) + "], found \"" +
-                            std::string(text.substr(0, kMaxIdInMessage)) + "\"");
-}
-
 // One parameter of the query.
 Status read_parameter(std::string_view name, std::string_view value, store::SessionQuery& query) {
   if (name == "limit") {
@@ -64,21 +55,11 @@ Status read_parameter(std::string_view name, std::string_view value, store::Sess
                  "unknown parameter; allowed: limit, after, implicit");
 }
 
-// As in a body: of equal names the last counts.
 Result<store::SessionQuery> read_query(std::string_view text, const Caller& caller) {
-  std::map<std::string_view, std::string_view> parameters;
-  while (!text.empty()) {
-    const auto end = std::min(text.find('&'), text.size());
-    const auto parameter = text.substr(0, end);
-    const auto equals = std::min(parameter.find('='), parameter.size());
-    parameters[parameter.substr(0, equals)] =
-        parameter.substr(std::min(equals + 1, parameter.size()));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
   store::SessionQuery query;
   query.owner = caller.owner;
   query.limit = kPage;
-  for (const auto& [name, value] : parameters) {
+  for (const auto& [name, value] : query_parameters(text)) {
     if (auto status = read_parameter(name, value, query); !status.ok())
       return std::move(status).error();
   }

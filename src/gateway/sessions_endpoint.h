@@ -4,10 +4,10 @@
 
 #include "base/runtime.h"
 #include "gateway/access.h"
-#include "gateway/chat_endpoint.h"
 #include "gateway/model.h"
 #include "gateway/recorder.h"
 #include "gateway/running_turns.h"
+#include "gateway/turn_endpoint.h"
 #include "net/http_server.h"
 #include "store/store.h"
 
@@ -18,7 +18,7 @@ namespace verbatim::gateway {
 class SessionsEndpoint {
  public:
   SessionsEndpoint(base::Runtime& runtime, const Model& model, store::Store& store,
-                   Recorder* recorder, RunningTurns& running, const ChatEndpoint& chat)
+                   Recorder* recorder, RunningTurns& running, const TurnEndpoint& chat)
       : runtime_(runtime),
         model_(model),
         store_(store),
@@ -43,7 +43,7 @@ class SessionsEndpoint {
   store::Store& store_;
   Recorder* recorder_;  // null: no record files
   RunningTurns& running_;
-  const ChatEndpoint& chat_;  // of the sessions' turns
+  const TurnEndpoint& chat_;  // of the sessions' turns
 };
 
 // The session of that id which is the caller's to use. kNotFound with the remedy.

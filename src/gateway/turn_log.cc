@@ -156,8 +156,8 @@ Task<Result<Turns>> TurnLog::Reader::follow(TurnObserver& observer, base::Cancel
   }
 }
 
-TurnLogWriters::TurnLogWriters(TurnLog& log, unsigned choices) {
-  for (std::uint32_t i = 0; i < choices; ++i) writers_.emplace_back(log, i);
+TurnLogWriters::TurnLogWriters(TurnLog& log, unsigned choices, AnswerForm* kept) {
+  for (std::uint32_t i = 0; i < choices; ++i) writers_.emplace_back(log, i, kept);
 }
 
 Task<base::Status> TurnLogWriters::Choice::on_chunk(std::span<const message::Event> events,
@@ -166,6 +166,7 @@ Task<base::Status> TurnLogWriters::Choice::on_chunk(std::span<const message::Eve
   item.choice = choice_;
   item.events.assign(events.begin(), events.end());
   item.chunk = chunk;
+  if (kept_ != nullptr) kept_->show(choice_, events, chunk);
   log_.append(std::move(item));
   co_return base::Status();
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/executor.h"
+#include "gateway/answer_form.h"
 #include "gateway/turn_runner.h"
 #include "protocol/chat_answer.h"
 
@@ -79,10 +80,11 @@ class TurnLog {
   std::size_t bytes_ = 0;
 };
 
-// Writes what the turns of a request bring into its log.
+// Writes what the turns of a request bring into its log, and into what is kept of their answer.
 class TurnLogWriters final : public TurnObserver {
  public:
-  TurnLogWriters(TurnLog& log, unsigned choices);
+  // `kept` may be null.
+  TurnLogWriters(TurnLog& log, unsigned choices, AnswerForm* kept = nullptr);
   TurnObserver& of_choice(std::uint32_t choice) override { return writers_[choice]; }
   base::Task<base::Status> on_chunk(std::span<const message::Event> events,
                                     const engine::TokenChunk& chunk) override {
@@ -92,13 +94,15 @@ class TurnLogWriters final : public TurnObserver {
  private:
   class Choice final : public TurnObserver {
    public:
-    Choice(TurnLog& log, std::uint32_t choice) : log_(log), choice_(choice) {}
+    Choice(TurnLog& log, std::uint32_t choice, AnswerForm* kept)
+        : log_(log), choice_(choice), kept_(kept) {}
     base::Task<base::Status> on_chunk(std::span<const message::Event> events,
                                       const engine::TokenChunk& chunk) override;
 
    private:
     TurnLog& log_;
     std::uint32_t choice_;
+    AnswerForm* kept_;
   };
   std::deque<Choice> writers_;
 };

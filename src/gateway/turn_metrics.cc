@@ -1,7 +1,7 @@
 #include "gateway/turn_metrics.h"
 
-#include "gateway/chat_answers.h"
 #include "gateway/session_options.h"
+#include "gateway/usage.h"
 
 namespace verbatim::gateway {
 

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "base/gather.h"
+#include "gateway/answer_form.h"
 #include "gateway/conversation.h"
 #include "gateway/learn.h"
 #include "message/fold.h"
@@ -146,6 +147,7 @@ Task<Result<Turns>> TurnRunner::run(TurnRequest& request, TurnObserver& observer
   added.use = plan->session_use;
   added.spec = request.session_spec;
   for (auto& choice : choices) added.turns.push_back(std::move(choice.turn));
+  if (request.keeps != nullptr) added.response = request.keeps->record(*added.turns.front());
   auto recorded = co_await commit(std::move(added), *plan, request);
   if (recorded) {
     named.committed();

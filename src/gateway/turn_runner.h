@@ -74,6 +74,8 @@ class TurnRunner {
 
   // What the engine demands of a request before anything is planned. Changes nothing.
   [[nodiscard]] base::Status check(TurnRequest& request) const;
+  // The engine reads the chat request beside the ids.
+  [[nodiscard]] bool reads_chat() const { return engine_.reads_chat(); }
   // Asks the engine what only it knows: how its answers are read, and the context length. Each
   // runner asks for its own engine, whatever others of this model have learned.
   base::Task<base::Result<engine::Probe>> learn(base::MonoTime deadline);

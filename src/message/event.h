@@ -36,8 +36,14 @@ struct ToolCallEnd {
   std::uint32_t index = 0;
   bool operator==(const ToolCallEnd&) const = default;
 };
-using Event =
-    std::variant<ReasoningDelta, TextDelta, ToolCallStart, ToolCallArguments, ToolCallEnd>;
+// What comes next is an item of its own, which the engine knows by this id. Only from engines that
+// answer in items; what follows is as without it.
+struct ItemStart {
+  std::string id;
+  bool operator==(const ItemStart&) const = default;
+};
+using Event = std::variant<ReasoningDelta, TextDelta, ToolCallStart, ToolCallArguments, ToolCallEnd,
+                           ItemStart>;
 using Events = std::vector<Event>;
 
 // Why a turn ended, as the client is told.

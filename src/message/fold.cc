@@ -21,6 +21,7 @@ struct Adder {
   }
   void operator()(const ToolCallArguments& e) const { call(e.index).arguments += e.text; }
   void operator()(const ToolCallEnd& e) const { call(e.index).complete = true; }
+  void operator()(const ItemStart&) const {}
 };
 
 // Parsers give out what they know byte by byte; one event per run keeps streams and tests readable.

@@ -75,8 +75,10 @@ Said say_responses(const Events& events, bool cut) {
   NamedEvents out;
   emitter.events(events, out);
   const char* status = cut ? "incomplete" : "completed";
-  emitter.finish(status, kUsage, out);
-  return {data_of(out), emitter.whole(status, kUsage)};
+  emitter.close(status, out);
+  const std::string whole = emitter.whole(status, kUsage);
+  emitter.end(status, whole, out);
+  return {data_of(out), whole};
 }
 
 Said say_messages(const Events& events, bool cut) {

@@ -29,7 +29,7 @@ void write_history_message(Writer& w, const Message& message) {
     w.field("reasoning_content", *message.reasoning);
   if (!message.tool_calls.empty()) write_calls(w, message);
   for (const auto& [name, raw] : message.unknown) {
-    if (name != kOutputItems && name != kContentBlocks) w.key(name).raw(raw);
+    if (!is_reserved(name)) w.key(name).raw(raw);
   }
   w.end_object();
 }

@@ -40,12 +40,18 @@ base::Result<ChatRequest> read_chat_request(const json::Value& body,
                                             const ChatReadOptions& options) {
   if (!body.is_object()) return mismatch("", "the body to be an object", body);
   if (body.size() > kMaxMembers) return too_many_members("", kMaxMembers);
-  ChatRequest request;
   const auto messages = body.get("messages");
   if (!messages) return base::invalid("messages", "missing; expected an array of messages");
   auto read = read_chat_messages(*messages, options.part_separator);
   if (!read) return std::move(read).error();
-  request.messages = std::move(*read);
+  auto request = read_chat_parameters(body, options);
+  if (request) request->messages = std::move(*read);
+  return request;
+}
+
+base::Result<ChatRequest> read_chat_parameters(const json::Value& body,
+                                               const ChatReadOptions& options) {
+  ChatRequest request;
   for (const auto& member : body) {
     const std::string name = member.name();
     if (member.value.is_null() || name == "messages" || !is_last(body, name, member.value))

@@ -58,5 +58,8 @@ struct ChatReadOptions {
 base::Result<ChatRequest> read_chat_request(std::string body, const ChatReadOptions& options = {});
 base::Result<ChatRequest> read_chat_request(const json::Value& body,
                                             const ChatReadOptions& options = {});
+// All but the messages: of another protocol, put into chat's words.
+base::Result<ChatRequest> read_chat_parameters(const json::Value& body,
+                                               const ChatReadOptions& options = {});
 
 }  // namespace verbatim::protocol

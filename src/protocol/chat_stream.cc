@@ -39,6 +39,7 @@ struct DeltaWriter {
     return out;
   }
   std::string operator()(const message::ToolCallEnd&) const { return {}; }
+  std::string operator()(const message::ItemStart&) const { return {}; }
 };
 
 }  // namespace

@@ -39,15 +39,20 @@ enum class Silent { kStrict, kLenient };
 std::string write_conversation(Wire wire, const Conversation& conversation,
                                Silent functions = Silent::kStrict);
 
-// Names under which Message::unknown holds what a server said in a form that chat has not: an
-// array, raw. It goes back up over the same protocol in place of what was read out of it. No client
-// may send them.
-inline constexpr std::string_view kOutputItems = "responses_output";
+// Names under which Message::unknown holds what was said in a form that chat has not: an array,
+// raw. It goes up over the same protocol in place of what was read out of it. No client may send
+// them: items and blocks are what a server said, items also what a client sent as such.
+inline constexpr std::string_view kItems = "responses_output";
 inline constexpr std::string_view kContentBlocks = "messages_content";
+// The place of an item or a part that was kept in kItems alone, a string: nothing was read out of
+// it, so only the Responses protocol has it.
+inline constexpr std::string_view kUnplaced = "responses_unplaced";
 // The raw value of an unknown member; empty: it is not there.
 std::string_view unknown_member(const message::Message& message, std::string_view name);
 
-// Takes out what only a server may have said.
+// Is it one of the names above?
+bool is_reserved(std::string_view name);
+// Takes out what a client may not have said.
 void drop_reserved(message::Message& message);
 
 }  // namespace verbatim::protocol

@@ -131,10 +131,9 @@ TEST(Conversation, what_a_server_said_goes_back_over_its_own_protocol_only) {
   Conversation conversation;
   conversation.model = "m";
   Message answer = said(Role::kAssistant, "hi");
-  answer.unknown = {
-      {std::string(kOutputItems), R"([{"type":"message","id":"msg_1","phase":null}])"},
-      {std::string(kContentBlocks), R"([{"type":"text","text":"hi","x":1}])"},
-      {"reasoning_details", "[1]"}};
+  answer.unknown = {{std::string(kItems), R"([{"type":"message","id":"msg_1","phase":null}])"},
+                    {std::string(kContentBlocks), R"([{"type":"text","text":"hi","x":1}])"},
+                    {"reasoning_details", "[1]"}};
   conversation.messages = {said(Role::kUser, "a"), answer, said(Role::kUser, "b")};
   const auto has = [&](Wire wire, std::string_view text) {
     return write_conversation(wire, conversation).find(text) != std::string::npos;
@@ -142,7 +141,7 @@ TEST(Conversation, what_a_server_said_goes_back_over_its_own_protocol_only) {
   EXPECT_TRUE(has(Wire::kResponses, R"({"type":"message","id":"msg_1"})"));
   EXPECT_TRUE(has(Wire::kMessages, R"("content":[{"type":"text","text":"hi","x":1}])"));
   EXPECT_TRUE(has(Wire::kChat, R"("content":"hi","reasoning_details":[1]})"));
-  for (const auto reserved : {kOutputItems, kContentBlocks}) {
+  for (const auto reserved : {kItems, kContentBlocks}) {
     for (const Wire wire : {Wire::kChat, Wire::kResponses, Wire::kMessages})
       EXPECT_FALSE(has(wire, reserved)) << reserved;
   }

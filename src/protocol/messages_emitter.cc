@@ -100,6 +100,7 @@ struct MessagesEmitter::Adder {
     to.delta("input_json_delta", "partial_json", e.text, out);
   }
   void operator()(const message::ToolCallEnd&) const { to.close_last(out); }
+  void operator()(const message::ItemStart&) const {}
 };
 
 void MessagesEmitter::events(std::span<const message::Event> events, NamedEvents& out) {

@@ -38,14 +38,21 @@ std::string_view openai_error_type(base::ErrorKind kind) {
   return "server_error";
 }
 
-std::string openai_error_body(const base::Error& error) {
+std::string openai_error_message(const base::Error& error) {
   const bool names_field = error.field.empty() || error.message.starts_with(error.field);
-  json::Writer w;
-  w.begin_object().key("error").begin_object();
-  w.field("message", names_field ? error.message : error.field + ": " + error.message);
-  w.field("type", openai_error_type(error.kind));
+  return names_field ? error.message : error.field + ": " + error.message;
+}
+
+void write_openai_error(json::Writer& w, const base::Error& error) {
+  w.field("message", openai_error_message(error)).field("type", openai_error_type(error.kind));
   write_or_null(w, "code", error.code);
   write_or_null(w, "param", error.field);
+}
+
+std::string openai_error_body(const base::Error& error) {
+  json::Writer w;
+  w.begin_object().key("error").begin_object();
+  write_openai_error(w, error);
   w.end_object().end_object();
   return w.take();
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "protocol/openai_error.h"
+
 namespace verbatim::protocol {
 namespace {
 
@@ -9,39 +11,36 @@ using json::Writer;
 
 constexpr std::string_view kInProgress = "in_progress";
 constexpr std::string_view kIncomplete = "incomplete";
+constexpr std::string_view kCompleted = "completed";
 
 // The names of what items of a kind send.
 struct Words {
   const char* prefix;
-  const char* part;
   const char* delta;
   const char* done;
   const char* text;  // the member that `done` has its text in
+  bool parts = false;
 };
-constexpr Words kMessageWords{"msg_", "output_text", "response.output_text.delta",
-                              "response.output_text.done", "text"};
-constexpr Words kReasoningWords{"rs_", "reasoning_text", "response.reasoning_text.delta",
-                                "response.reasoning_text.done", "text"};
-constexpr Words kCallWords{"fc_", nullptr, "response.function_call_arguments.delta",
+constexpr Words kMessageWords{"msg_", "response.output_text.delta", "response.output_text.done",
+                              "text", true};
+constexpr Words kReasoningWords{"rs_", "response.reasoning_text.delta",
+                                "response.reasoning_text.done", "text", true};
+constexpr Words kCallWords{"fc_", "response.function_call_arguments.delta",
                            "response.function_call_arguments.done", "arguments"};
+constexpr Words kCustomWords{"ctc_", "response.custom_tool_call_input.delta",
+                             "response.custom_tool_call_input.done", "input"};
+constexpr Words kShellWords{"lsh_", nullptr, nullptr, nullptr};
 
-const Words& words(ItemKind kind) {
-  if (kind == ItemKind::kCall) return kCallWords;
-  return kind == ItemKind::kReasoning ? kReasoningWords : kMessageWords;
+const Words& words(const OutputItem& item) {
+  if (item.kind == ItemKind::kReasoning) return kReasoningWords;
+  if (item.kind != ItemKind::kCall) return kMessageWords;
+  if (item.tool.kind == ToolKind::kCustom) return kCustomWords;
+  return item.tool.kind == ToolKind::kLocalShell ? kShellWords : kCallWords;
 }
 
-void write_usage(Writer& w, const message::Usage* usage) {
-  w.key("usage");
-  if (usage == nullptr) {
-    w.null();
-    return;
-  }
-  w.begin_object().field("input_tokens", usage->prompt_tokens);
-  w.key("input_tokens_details").begin_object();
-  w.field("cached_tokens", usage->cached_tokens.value_or(0)).end_object();
-  w.field("output_tokens", usage->completion_tokens).key("output_tokens_details").begin_object();
-  w.field("reasoning_tokens", 0).end_object();
-  w.field("total_tokens", usage->prompt_tokens + usage->completion_tokens).end_object();
+// Its call is known by its end alone, and shown then.
+bool is_held(const OutputItem& item) {
+  return item.kind == ItemKind::kCall && item.tool.kind == ToolKind::kLocalShell;
 }
 
 }  // namespace
@@ -49,14 +48,14 @@ void write_usage(Writer& w, const message::Usage* usage) {
 ResponsesEmitter::ResponsesEmitter(ResponseHead head, Draw draw)
     : head_(std::move(head)), draw_(std::move(draw)) {}
 
-std::size_t ResponsesEmitter::index_of(const Entry& entry) const {
-  return static_cast<std::size_t>(&entry - items_.data());
+std::size_t ResponsesEmitter::index_of(const OutputItem& item) const {
+  return static_cast<std::size_t>(&item - items_.data());
 }
 
-Writer ResponsesEmitter::begin(const char* type, const Entry* entry) {
+Writer ResponsesEmitter::begin(const char* type, const OutputItem* item) {
   Writer w;
   w.begin_object().field("type", type).field("sequence_number", sequence_++);
-  if (entry != nullptr) w.field("output_index", std::uint64_t{index_of(*entry)});
+  if (item != nullptr) w.field("output_index", std::uint64_t{index_of(*item)});
   return w;
 }
 
@@ -65,123 +64,107 @@ void ResponsesEmitter::send(const char* type, Writer& w, NamedEvents& out) {
   out.push_back({type, w.take()});
 }
 
-void ResponsesEmitter::write_part(Writer& w, const Entry& entry, std::string_view text) {
-  w.begin_object().field("type", words(entry.kind).part).field("text", text);
-  if (entry.kind == ItemKind::kMessage) {
-    w.key("annotations").begin_array().end_array();
-    w.key("logprobs").begin_array().end_array();
-  }
-  w.end_object();
+std::string ResponsesEmitter::object(const ResponseState& state) const {
+  Writer w;
+  write_response(w, head_, state, items_);
+  return w.take();
 }
 
-void ResponsesEmitter::write_item(Writer& w, const Entry& entry, std::string_view status) {
-  const bool empty = entry.item.text.empty();
-  w.begin_object().field("id", entry.id);
-  if (entry.kind == ItemKind::kCall) {
-    w.field("type", "function_call").field("call_id", entry.item.call_id);
-    w.field("name", entry.item.name).field("arguments", entry.item.text);
-  } else if (entry.kind == ItemKind::kReasoning) {
-    w.field("type", "reasoning").key("summary").begin_array().end_array().key("content");
-    w.begin_array();
-    if (!empty) write_part(w, entry, entry.item.text);
-    w.end_array();
-  } else {
-    w.field("type", "message").field("role", "assistant").key("content").begin_array();
-    if (!empty) write_part(w, entry, entry.item.text);
-    w.end_array();
-  }
-  w.field("status", status).end_object();
-}
-
-void ResponsesEmitter::write_response(Writer& w, std::string_view status,
-                                      const message::Usage* usage) const {
-  w.begin_object().field("id", head_.id).field("object", "response");
-  w.field("created_at", head_.created).field("model", head_.model).field("status", status);
-  w.key("error");
-  error_.empty() ? w.null() : w.raw(error_);
-  w.key("incomplete_details");
-  if (status == kIncomplete) {
-    w.begin_object().field("reason", "max_output_tokens").end_object();
-  } else {
-    w.null();
-  }
-  w.key("output").begin_array();
-  if (status != kInProgress) {
-    for (const auto& entry : items_) write_item(w, entry, entry.open ? kIncomplete : "completed");
-  }
-  w.end_array();
-  write_usage(w, usage);
-  w.end_object();
-}
-
-void ResponsesEmitter::send_response(const char* type, std::string_view status,
-                                     const message::Usage* usage, NamedEvents& out) {
+void ResponsesEmitter::send_response(const char* type, std::string_view whole, NamedEvents& out) {
   Writer w = begin(type, nullptr);
-  w.key("response");
-  write_response(w, status, usage);
+  w.key("response").raw(whole);
   send(type, w, out);
 }
 
 void ResponsesEmitter::open(NamedEvents& out) {
   if (std::exchange(opened_, true)) return;
-  send_response("response.created", kInProgress, nullptr, out);
-  send_response("response.in_progress", kInProgress, nullptr, out);
+  const std::string begun = object({});
+  send_response("response.created", begun, out);
+  send_response("response.in_progress", begun, out);
 }
 
-ResponsesEmitter::Entry& ResponsesEmitter::add(Entry entry, NamedEvents& out) {
-  close_last("completed", out);
-  entry.id = words(entry.kind).prefix + draw_();
-  items_.push_back(std::move(entry));
-  const Entry& added = items_.back();
-  Writer w = begin("response.output_item.added", &added);
-  w.key("item");
-  write_item(w, added, kInProgress);
-  send("response.output_item.added", w, out);
-  if (words(added.kind).part != nullptr) {
-    Writer part = begin("response.content_part.added", &added);
-    part.field("item_id", added.id).field("content_index", 0).key("part");
-    write_part(part, added, "");
-    send("response.content_part.added", part, out);
-  }
+OutputItem& ResponsesEmitter::add(OutputItem item, NamedEvents& out) {
+  close_last(kCompleted, out);
+  item.id = std::exchange(named_, {});
+  if (item.id.empty()) item.id = words(item).prefix + draw_();
+  items_.push_back(std::move(item));
+  if (!is_held(items_.back())) announce(items_.back(), out);
   return items_.back();
 }
 
-ResponsesEmitter::Entry& ResponsesEmitter::at_item(ItemKind kind, NamedEvents& out) {
-  if (!items_.empty() && items_.back().open && items_.back().kind == kind) return items_.back();
-  return add({kind, {}, {kind, {}, {}, {}}}, out);
+void ResponsesEmitter::announce(const OutputItem& item, NamedEvents& out) {
+  OutputItem begun = item;
+  begun.text.clear();
+  Writer w = begin("response.output_item.added", &item);
+  w.key("item");
+  write_output_item(w, begun, kInProgress);
+  send("response.output_item.added", w, out);
+  if (!words(item).parts) return;
+  Writer part = begin("response.content_part.added", &item);
+  part.field("item_id", item.id).field("content_index", 0).key("part");
+  write_text_part(part, item, "");
+  send("response.content_part.added", part, out);
 }
 
-void ResponsesEmitter::delta(const Entry& entry, std::string_view text, NamedEvents& out) {
-  const char* type = words(entry.kind).delta;
-  Writer w = begin(type, &entry);
-  w.field("item_id", entry.id);
-  if (entry.kind != ItemKind::kCall) w.field("content_index", 0);
+OutputItem& ResponsesEmitter::at_item(ItemKind kind, NamedEvents& out) {
+  const bool another = !named_.empty();
+  if (!another && !items_.empty() && items_.back().open && items_.back().kind == kind)
+    return items_.back();
+  OutputItem item;
+  item.kind = kind;
+  return add(std::move(item), out);
+}
+
+void ResponsesEmitter::delta(const OutputItem& item, const char* type, std::string_view text,
+                             NamedEvents& out) {
+  Writer w = begin(type, &item);
+  w.field("item_id", item.id);
+  if (words(item).parts) w.field("content_index", 0);
   w.field("delta", text);
-  if (entry.kind == ItemKind::kMessage) w.key("logprobs").begin_array().end_array();
+  if (item.kind == ItemKind::kMessage) w.key("logprobs").begin_array().end_array();
   send(type, w, out);
+}
+
+// What could only be told at the end of a call.
+void ResponsesEmitter::close_call(OutputItem& item, NamedEvents& out) {
+  if (item.tool.kind == ToolKind::kLocalShell) {
+    // What is no command is a call that the client can answer with its error.
+    if (!is_shell_action(item.text)) item.tool.kind = ToolKind::kFunction;
+    announce(item, out);
+  }
+  if (item.tool.kind == ToolKind::kCustom) {
+    const std::string input = custom_input(item.text);
+    if (!input.empty()) delta(item, kCustomWords.delta, input, out);
+  }
+}
+
+void ResponsesEmitter::send_done(const OutputItem& item, NamedEvents& out) {
+  const Words& named = words(item);
+  if (named.done == nullptr) return;
+  const bool custom = item.kind == ItemKind::kCall && item.tool.kind == ToolKind::kCustom;
+  Writer text = begin(named.done, &item);
+  text.field("item_id", item.id);
+  if (named.parts) text.field("content_index", 0);
+  text.field(named.text, custom ? custom_input(item.text) : item.text);
+  if (item.kind == ItemKind::kCall && !custom) text.field("name", item.tool.name);
+  if (item.kind == ItemKind::kMessage) text.key("logprobs").begin_array().end_array();
+  send(named.done, text, out);
+  if (!named.parts) return;
+  Writer part = begin("response.content_part.done", &item);
+  part.field("item_id", item.id).field("content_index", 0).key("part");
+  write_text_part(part, item, item.text);
+  send("response.content_part.done", part, out);
 }
 
 void ResponsesEmitter::close_last(std::string_view status, NamedEvents& out) {
   if (items_.empty() || !items_.back().open) return;
-  Entry& entry = items_.back();
-  entry.open = status == kIncomplete;
-  const Words& named = words(entry.kind);
-  Writer text = begin(named.done, &entry);
-  text.field("item_id", entry.id);
-  if (named.part != nullptr) text.field("content_index", 0);
-  text.field(named.text, entry.item.text);
-  if (entry.kind == ItemKind::kCall) text.field("name", entry.item.name);
-  if (entry.kind == ItemKind::kMessage) text.key("logprobs").begin_array().end_array();
-  send(named.done, text, out);
-  if (named.part != nullptr) {
-    Writer part = begin("response.content_part.done", &entry);
-    part.field("item_id", entry.id).field("content_index", 0).key("part");
-    write_part(part, entry, entry.item.text);
-    send("response.content_part.done", part, out);
-  }
-  Writer w = begin("response.output_item.done", &entry);
+  OutputItem& item = items_.back();
+  item.open = status == kIncomplete;
+  if (item.kind == ItemKind::kCall) close_call(item, out);
+  send_done(item, out);
+  Writer w = begin("response.output_item.done", &item);
   w.key("item");
-  write_item(w, entry, status);
+  write_output_item(w, item, status);
   send("response.output_item.done", w, out);
 }
 
@@ -189,10 +172,12 @@ struct ResponsesEmitter::Adder {
   ResponsesEmitter& to;
   NamedEvents& out;
 
-  void grow(Entry& entry, const std::string& text) const {
-    entry.item.text += text;
-    to.delta(entry, text, out);
+  void grow(OutputItem& item, const std::string& text) const {
+    item.text += text;
+    const bool whole = item.kind != ItemKind::kCall || item.tool.kind == ToolKind::kFunction;
+    if (whole) to.delta(item, words(item).delta, text, out);
   }
+  void operator()(const message::ItemStart& e) const { to.named_ = e.id; }
   void operator()(const message::ReasoningDelta& e) const {
     grow(to.at_item(ItemKind::kReasoning, out), e.text);
   }
@@ -200,10 +185,15 @@ struct ResponsesEmitter::Adder {
     grow(to.at_item(ItemKind::kMessage, out), e.text);
   }
   void operator()(const message::ToolCallStart& e) const {
-    to.add({ItemKind::kCall, {}, {ItemKind::kCall, {}, e.name, e.native_id}}, out);
+    OutputItem item;
+    item.kind = ItemKind::kCall;
+    item.call_id = e.native_id;
+    item.tool = to.head_.tools != nullptr ? to.head_.tools->at(e.name)
+                                          : ResponsesTools::Entry{ToolKind::kFunction, e.name, ""};
+    to.add(std::move(item), out);
   }
   void operator()(const message::ToolCallArguments& e) const { grow(to.items_.back(), e.text); }
-  void operator()(const message::ToolCallEnd&) const { to.close_last("completed", out); }
+  void operator()(const message::ToolCallEnd&) const { to.close_last(kCompleted, out); }
 };
 
 void ResponsesEmitter::events(std::span<const message::Event> events, NamedEvents& out) {
@@ -211,26 +201,44 @@ void ResponsesEmitter::events(std::span<const message::Event> events, NamedEvent
   for (const auto& event : events) std::visit(Adder{*this, out}, event);
 }
 
-void ResponsesEmitter::finish(std::string_view status, const message::Usage& usage,
-                              NamedEvents& out) {
+void ResponsesEmitter::close(std::string_view status, NamedEvents& out) {
   open(out);
-  close_last(status == kIncomplete ? kIncomplete : "completed", out);
+  close_last(status == kIncomplete ? kIncomplete : kCompleted, out);
+}
+
+std::string ResponsesEmitter::whole(std::string_view status, const message::Usage& usage,
+                                    std::int64_t completed) const {
+  return object({status, &usage, completed, {}});
+}
+
+void ResponsesEmitter::end(std::string_view status, std::string_view whole, NamedEvents& out) {
   const bool cut = status == kIncomplete;
-  send_response(cut ? "response.incomplete" : "response.completed", status, &usage, out);
+  send_response(cut ? "response.incomplete" : "response.completed", whole, out);
+}
+
+// Its members stand beside it, too: OpenAI's SDKs read them there, Open Responses says `error`.
+void ResponsesEmitter::report(const base::Error& error, NamedEvents& out) {
+  open(out);
+  Writer members;
+  members.begin_object();
+  write_openai_error(members, error);
+  members.end_object();
+  Writer w = begin("error", nullptr);
+  w.key("error").raw(members.text());
+  w.field("message", openai_error_message(error));
+  error.code.empty() ? w.key("code").null() : w.field("code", error.code);
+  error.field.empty() ? w.key("param").null() : w.field("param", error.field);
+  send("error", w, out);
 }
 
 void ResponsesEmitter::fail(std::string_view code, std::string_view message, NamedEvents& out) {
   open(out);
   Writer error;
   error.begin_object().field("code", code).field("message", message).end_object();
-  error_ = error.take();
-  send_response("response.failed", "failed", nullptr, out);
-}
-
-std::string ResponsesEmitter::whole(std::string_view status, const message::Usage& usage) const {
-  Writer w;
-  write_response(w, status, &usage);
-  return w.take();
+  ResponseState state;
+  state.status = "failed";
+  state.error = error.take();
+  send_response("response.failed", object(state), out);
 }
 
 }  // namespace verbatim::protocol

@@ -7,25 +7,19 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "json/writer.h"
 #include "message/event.h"
 #include "message/usage.h"
 #include "protocol/named_event.h"
-#include "protocol/responses_items.h"
+#include "protocol/responses_output.h"
 
 namespace verbatim::protocol {
-
-// What stands in every object of one response.
-struct ResponseHead {
-  std::string id;            // "resp_..."
-  std::int64_t created = 0;  // Unix time, seconds
-  std::string model;
-};
 
 // Writes the events of one turn as a response: the object, or the events of a stream, in the order
 // clients rely on: created, in_progress, then for each item added, its parts and deltas, done, and
 // the last event with the whole object. Items keep their ids from added to the end.
-// Life: one per turn; after finish() or fail() it is spent. Not thread-safe.
+// Life: one per turn; after end() or fail() it is spent. Not thread-safe.
 // Format: OpenAI API reference, "Streaming events" of Responses.
 class ResponsesEmitter {
  public:
@@ -34,43 +28,43 @@ class ResponsesEmitter {
   ResponsesEmitter(ResponseHead head, Draw draw);
 
   void open(NamedEvents& out);
-  // ToolCallStart::native_id must be the id that the client is to see.
+  // ToolCallStart::native_id must be the id that the client is to see. An item that ItemStart names
+  // has that id.
   void events(std::span<const message::Event> events, NamedEvents& out);
   // Ends the items. `status` is "completed", or "incomplete" with the reason max_output_tokens.
-  void finish(std::string_view status, const message::Usage& usage, NamedEvents& out);
-  void fail(std::string_view code, std::string_view message, NamedEvents& out);
+  void close(std::string_view status, NamedEvents& out);
   // The object, of all that was said.
-  [[nodiscard]] std::string whole(std::string_view status, const message::Usage& usage) const;
+  [[nodiscard]] std::string whole(std::string_view status, const message::Usage& usage,
+                                  std::int64_t completed = 0) const;
+  // The last event, with what whole() gave.
+  void end(std::string_view status, std::string_view whole, NamedEvents& out);
+  // An event of the error, in front of fail().
+  void report(const base::Error& error, NamedEvents& out);
+  void fail(std::string_view code, std::string_view message, NamedEvents& out);
 
  private:
-  struct Entry {
-    ItemKind kind;
-    std::string id;
-    Item item;
-    bool open = true;  // or cut
-  };
   struct Adder;
 
-  Entry& at_item(ItemKind kind, NamedEvents& out);
-  Entry& add(Entry entry, NamedEvents& out);
+  OutputItem& at_item(ItemKind kind, NamedEvents& out);
+  OutputItem& add(OutputItem item, NamedEvents& out);
+  void announce(const OutputItem& item, NamedEvents& out);
   void close_last(std::string_view status, NamedEvents& out);
-  void delta(const Entry& entry, std::string_view text, NamedEvents& out);
-  // {"type", "sequence_number", members of the place of `entry`
-  json::Writer begin(const char* type, const Entry* entry);
+  void close_call(OutputItem& item, NamedEvents& out);
+  void delta(const OutputItem& item, const char* type, std::string_view text, NamedEvents& out);
+  void send_done(const OutputItem& item, NamedEvents& out);
+  // {"type", "sequence_number", members of the place of `item`
+  json::Writer begin(const char* type, const OutputItem* item);
   static void send(const char* type, json::Writer& w, NamedEvents& out);
-  void send_response(const char* type, std::string_view status, const message::Usage* usage,
-                     NamedEvents& out);
-  void write_response(json::Writer& w, std::string_view status, const message::Usage* usage) const;
-  static void write_part(json::Writer& w, const Entry& entry, std::string_view text);
-  static void write_item(json::Writer& w, const Entry& entry, std::string_view status);
-  [[nodiscard]] std::size_t index_of(const Entry& entry) const;
+  void send_response(const char* type, std::string_view whole, NamedEvents& out);
+  [[nodiscard]] std::string object(const ResponseState& state) const;
+  [[nodiscard]] std::size_t index_of(const OutputItem& item) const;
 
   ResponseHead head_;
   Draw draw_;
-  std::vector<Entry> items_;
+  std::vector<OutputItem> items_;
+  std::string named_;  // the id of the next item; empty: one is drawn
   std::uint64_t sequence_ = 0;
   bool opened_ = false;
-  std::string error_;  // of a failed response, JSON
 };
 
 }  // namespace verbatim::protocol

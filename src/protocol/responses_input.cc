@@ -1,9 +1,12 @@
 #include "protocol/responses_input.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "json/writer.h"
 #include "protocol/responses_items.h"
+#include "protocol/responses_tools.h"
 #include "protocol/typed.h"
 
 namespace verbatim::protocol {
@@ -12,8 +15,12 @@ namespace {
 using base::Result;
 using base::Status;
 using json::Value;
+using json::Writer;
 using message::Message;
 using message::Role;
+
+// As many as chat has messages, see chat_messages.cc.
+constexpr std::size_t kMaxItems = 60'000;
 
 // What was wrong with an item is the caller's fault here.
 base::Error ours(base::Error error) {
@@ -27,46 +34,121 @@ Result<std::string> text_in(const Value& item, const char* name, const std::stri
   return read_string(*value, field + "." + name);
 }
 
-// A string, or parts with text.
-Result<std::string> content_of(const Value& item, const char* name, const std::string& field) {
+std::string text_or_nothing(const Value& item, const char* name) {
   const auto value = item.get(name);
-  if (!value) return std::string();
-  if (value->is_string()) return value->string();
-  const std::string list = field + "." + name;
-  if (!value->is_array()) return mismatch(list, "a string or an array of parts", *value);
-  std::string text;
-  std::size_t number = 0;
-  for (const auto& part : *value) {
-    const std::string path = at(list, number++);
-    if (!part.value.is_object()) return mismatch(path, "an object", part.value);
-    auto piece = text_in(part.value, "text", path);
-    if (!piece) return piece;
-    text += *piece;
-  }
-  return text;
+  return value && value->is_string() ? value->string() : std::string();
 }
+
+// What an item says in words, and the first of its parts that says it otherwise.
+struct Content {
+  std::string text;
+  std::optional<std::string> unplaced;
+};
 
 class InputReader {
  public:
+  explicit InputReader(Unserved unserved) : keep_(unserved == Unserved::kKeep) {}
+
   Status read(const Value& value, const std::string& field) {
     if (!value.is_object()) return mismatch(field, "an object", value);
+    if (value.size() > kMaxMembers) return too_many_members(field, kMaxMembers);
     const auto type = value.get("type");
-    const bool plain = !type;
-    const std::string word = type && type->is_string() ? type->string() : std::string();
-    if (plain || word == "message") return read_message(value, field);
-    if (word == "function_call_output") return read_output(value, field);
-    if (word == "reasoning" || word == "function_call") return read_answer_item(value, field);
-    return unsupported(field + ".type", "items of type " + found(*type));
+    if (type && !type->is_string()) return mismatch(field + ".type", "a string", *type);
+    const std::string word = type ? type->string() : "message";
+    if (word == "message") return read_message(value, field);
+    if (word == "function_call_output" || word == "custom_tool_call_output" ||
+        word == "local_shell_call_output")
+      return read_output(value, word, field);
+    if (word == "reasoning") return read_reasoning(value, field);
+    if (word == "function_call") return read_call(value, field);
+    if (word == "custom_tool_call") return read_custom_call(value, field);
+    if (word == "local_shell_call") return read_shell_call(value, field);
+    if (!keep_ || word == "item_reference")
+      return unsupported(
+          field + ".type",
+          "items of type " + found(*type) +
+              (word == "item_reference" ? "; send the item, or previous_response_id" : ""));
+    Message& into = answer();
+    keep(value.raw());
+    set_unplaced(into, field);
+    return {};
   }
 
-  std::vector<Message> take() { return std::move(messages_); }
+  std::vector<Message> take() {
+    close();
+    return std::move(messages_);
+  }
 
  private:
   // The answer whose items are being read.
   Message& answer() {
     if (messages_.empty() || messages_.back().role != Role::kAssistant)
-      messages_.push_back({.role = Role::kAssistant});
+      return add({.role = Role::kAssistant});
     return messages_.back();
+  }
+
+  Message& add(Message message) {
+    close();
+    messages_.push_back(std::move(message));
+    return messages_.back();
+  }
+
+  // The last message has all its items.
+  void close() {
+    if (!raw_.empty()) messages_.back().unknown.emplace_back(kItems, "[" + raw_ + "]");
+    raw_.clear();
+  }
+
+  void keep(std::string_view raw) {
+    if (!keep_) return;
+    if (!raw_.empty()) raw_ += ',';
+    raw_ += raw;
+  }
+
+  static void set_unplaced(Message& message, const std::string& field) {
+    if (!unknown_member(message, kUnplaced).empty()) return;
+    Writer w;
+    w.string(field);
+    message.unknown.emplace_back(kUnplaced, w.take());
+  }
+
+  // A string, or parts with text.
+  Result<Content> content_of(const Value& item, const char* name, const std::string& field) const {
+    Content content;
+    const auto value = item.get(name);
+    if (!value) return content;
+    if (value->is_string()) {
+      content.text = value->string();
+      return content;
+    }
+    const std::string list = field + "." + name;
+    if (!value->is_array()) return mismatch(list, "a string or an array of parts", *value);
+    std::size_t number = 0;
+    for (const auto& part : *value) {
+      const std::string path = at(list, number++);
+      if (auto s = read_part(part.value, path, content); !s.ok()) return std::move(s).error();
+    }
+    return content;
+  }
+
+  Status read_part(const Value& part, const std::string& path, Content& content) const {
+    if (!part.is_object()) return mismatch(path, "an object", part);
+    const std::string type = text_or_nothing(part, "type");
+    if (type.empty() || type.ends_with("_text") || type == "text") {
+      auto text = text_in(part, "text", path);
+      if (!text) return std::move(text).error();
+      content.text += *text;
+      return {};
+    }
+    if (type == "refusal" && keep_) {
+      content.text += text_or_nothing(part, "refusal");
+      return {};
+    }
+    if (!keep_)
+      return unsupported(
+          path, "content part of type " + found(*part.get("type")) + "; only text is served");
+    if (!content.unplaced) content.unplaced = path;
+    return {};
   }
 
   Status read_message(const Value& value, const std::string& field) {
@@ -75,47 +157,119 @@ class InputReader {
     const auto role = message::role_named(*word);
     if (!role || *role == Role::kTool)
       return base::invalid(field + ".role", "expected one of system, developer, user, assistant");
-    auto text = content_of(value, "content", field);
-    if (!text) return std::move(text).error();
-    if (*role == Role::kAssistant) {
-      answer().text += *text;
+    auto content = content_of(value, "content", field);
+    if (!content) return std::move(content).error();
+    Message& into = *role == Role::kAssistant ? answer() : add({.role = *role});
+    into.text += content->text;
+    keep(value.raw());
+    if (content->unplaced) set_unplaced(into, *content->unplaced);
+    return {};
+  }
+
+  Status read_output(const Value& value, const std::string& word, const std::string& field) {
+    // The local shell's output names its call by its own id.
+    const bool shell = word == "local_shell_call_output" && !value.get("call_id");
+    auto id = text_in(value, shell ? "id" : "call_id", field);
+    if (!id) return std::move(id).error();
+    auto content = content_of(value, "output", field);
+    if (!content) return std::move(content).error();
+    Message& into = add({.role = Role::kTool, .text = std::move(content->text)});
+    into.tool_call_id = std::move(*id);
+    if (content->unplaced) set_unplaced(into, *content->unplaced);
+    if (word == "function_call_output") {
+      keep(value.raw());
       return {};
     }
-    messages_.push_back({.role = *role, .text = std::move(*text)});
+    Writer w;
+    w.begin_object().field("type", "function_call_output").field("call_id", into.tool_call_id);
+    const auto output = value.get("output");
+    w.key("output").raw(output ? output->raw() : R"("")").end_object();
+    keep(w.text());
     return {};
   }
 
-  Status read_output(const Value& value, const std::string& field) {
-    auto id = text_in(value, "call_id", field);
-    if (!id) return std::move(id).error();
-    auto text = content_of(value, "output", field);
-    if (!text) return std::move(text).error();
-    messages_.push_back({.role = Role::kTool, .text = std::move(*text)});
-    messages_.back().tool_call_id = std::move(*id);
-    return {};
-  }
-
-  Status read_answer_item(const Value& value, const std::string& field) {
+  Status read_reasoning(const Value& value, const std::string& field) {
     auto item = read_item(value, field);
     if (!item) return ours(std::move(item).error());
     Message& into = answer();
-    if (item->kind == ItemKind::kCall) {
-      into.tool_calls.push_back({item->call_id, item->name, item->text});
-    } else if (!item->text.empty()) {
+    keep(value.raw());
+    const auto content = value.get("content");
+    if (content && !content->empty() && !item->text.empty())
       into.reasoning = into.reasoning.value_or("") + item->text;
-    }
     return {};
   }
 
+  Status read_call(const Value& value, const std::string& field) {
+    auto item = read_item(value, field);
+    if (!item) return ours(std::move(item).error());
+    const std::string space = text_or_nothing(value, "namespace");
+    if (space.empty()) {
+      Message& into = answer();
+      keep(value.raw());
+      into.tool_calls.push_back({item->call_id, item->name, item->text});
+      return {};
+    }
+    add_call({item->call_id, function_name(space, item->name), item->text});
+    return {};
+  }
+
+  Status read_custom_call(const Value& value, const std::string& field) {
+    auto id = text_in(value, "call_id", field);
+    if (!id) return std::move(id).error();
+    auto name = text_in(value, "name", field);
+    if (!name) return std::move(name).error();
+    auto input = text_in(value, "input", field);
+    if (!input) return std::move(input).error();
+    add_call({*id, *name, custom_arguments(*input)});
+    return {};
+  }
+
+  // {"action":{"type":"exec","command":[..],..}} -> the arguments of the function.
+  Status read_shell_call(const Value& value, const std::string& field) {
+    auto id = text_in(value, "call_id", field);
+    if (!id) return std::move(id).error();
+    const auto action = value.get("action");
+    if (!action || !action->is_object())
+      return base::invalid(field + ".action", "missing; expected an object");
+    Writer arguments;
+    arguments.begin_object();
+    for (const auto& member : *action) {
+      if (member.name() != "type" && !member.value.is_null())
+        arguments.key(member.name()).raw(member.value.raw());
+    }
+    arguments.end_object();
+    add_call({*id, std::string(kLocalShell), arguments.take()});
+    return {};
+  }
+
+  // One that goes up as a call of the function that stands for the tool.
+  void add_call(message::ToolCall call) {
+    Message& into = answer();
+    Writer w;
+    w.begin_object().field("type", "function_call").field("call_id", call.id);
+    w.field("name", call.name).field("arguments", call.arguments).end_object();
+    keep(w.text());
+    into.tool_calls.push_back(std::move(call));
+  }
+
+  const bool keep_;
   std::vector<Message> messages_;
+  std::string raw_;  // items of the last message, with commas between them
 };
 
 }  // namespace
 
-Result<std::vector<Message>> read_input(const Value& input) {
+Result<std::vector<Message>> read_input(const Value& input, Unserved unserved) {
+  InputReader reader(unserved);
   if (input.is_string()) return std::vector<Message>{{.role = Role::kUser, .text = input.string()}};
   if (!input.is_array()) return mismatch("input", "a string or an array of items", input);
-  InputReader reader;
+  if (input.size() > kMaxItems) {
+    auto error = base::error(base::ErrorKind::kTooLarge,
+                             "expected at most " + std::to_string(kMaxItems) + " items, found " +
+                                 std::to_string(input.size()));
+    error.field = "input";
+    return error;
+  }
   std::size_t number = 0;
   for (const auto& item : input) {
     if (auto status = reader.read(item.value, at("input", number++)); !status.ok())

@@ -63,8 +63,10 @@ Result<std::string> parts_text(const Value& item, const char* list, const std::s
 }
 
 Result<Item> read_call(const Value& value, const std::string& field) {
-  Item item{ItemKind::kCall, {}, {}, {}};
+  Item item;
+  item.kind = ItemKind::kCall;
   const std::string path = field + ".";
+  if (auto s = put(text_of(value, "id", path), item.id); !s) return s.error();
   if (auto s = put(text_of(value, "name", path), item.name); !s) return s.error();
   if (item.name.empty()) return not_believed(path + "name", "a call without a name");
   if (auto s = put(text_of(value, "call_id", path), item.call_id); !s) return s.error();
@@ -134,6 +136,11 @@ void write_tool(Writer& w, const message::Tool& tool, Silent functions) {
 }  // namespace
 
 void write_items(Writer& w, const Message& message) {
+  const auto said = unknown_member(message, kItems);
+  if (!said.empty()) {
+    write_raw_items(w, said);
+    return;
+  }
   if (message.role == Role::kTool) {
     w.begin_object().field("type", "function_call_output").field("call_id", message.tool_call_id);
     w.field("output", message.text).end_object();
@@ -144,8 +151,7 @@ void write_items(Writer& w, const Message& message) {
     w.field("content", message.text).end_object();
     return;
   }
-  const auto said = unknown_member(message, kOutputItems);
-  said.empty() ? write_answer(w, message) : write_raw_items(w, said);
+  write_answer(w, message);
 }
 
 Result<Item> read_item(const Value& value, const std::string& field) {
@@ -154,6 +160,7 @@ Result<Item> read_item(const Value& value, const std::string& field) {
   if (auto s = put(text_of(value, "type", field + "."), type); !s) return s.error();
   if (type == "function_call") return read_call(value, field);
   Item item;
+  if (auto s = put(text_of(value, "id", field + "."), item.id); !s) return s.error();
   if (type == "message") {
     item.kind = ItemKind::kMessage;
     if (auto s = put(parts_text(value, "content", field), item.text); !s) return s.error();

@@ -15,7 +15,7 @@ namespace verbatim::protocol {
 // "Responses". Pure.
 
 // A message as items: an assistant's reasoning, text and calls are one each. Items that a server
-// said (kOutputItems) go as it said them, without members that are null.
+// said (kItems) go as it said them, without members that are null.
 void write_items(json::Writer& w, const message::Message& message);
 
 // What an item of an answer is to a turn.
@@ -25,6 +25,7 @@ struct Item {
   std::string text;  // of a message or reasoning: its parts joined; of a call: arguments
   std::string name;  // of a call
   std::string call_id;
+  std::string id;  // of the item; empty: it has none
 };
 // Errors (kEngine) begin with `field`. Reasoning that is only encrypted or a summary: the summary.
 base::Result<Item> read_item(const json::Value& item, const std::string& field);

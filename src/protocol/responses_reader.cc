@@ -84,15 +84,20 @@ ResponsesReader::Streamed& ResponsesReader::begin(std::uint64_t index, const Ite
                                                   Events& out) {
   Streamed& streamed = items_[index];
   streamed.kind = item.kind;
+  streamed.id = item.id;
   if (item.kind == ItemKind::kCall) {
     streamed.call = calls_++;
+    if (!item.id.empty()) out.emplace_back(message::ItemStart{item.id});
     out.emplace_back(message::ToolCallStart{streamed.call, item.call_id, item.name});
   }
   return streamed;
 }
 
 void ResponsesReader::give(Streamed& item, std::string_view text, Events& out) {
+  const bool begins = item.text.empty() && !text.empty() && !item.id.empty();
   item.text += text;
+  if (begins && (item.kind == ItemKind::kMessage || item.kind == ItemKind::kReasoning))
+    out.emplace_back(message::ItemStart{item.id});
   if (item.kind == ItemKind::kMessage) message::append_text(out, text);
   if (item.kind == ItemKind::kReasoning) message::append_reasoning(out, text);
   if (item.kind == ItemKind::kCall) message::append_arguments(out, item.call, text);
@@ -212,7 +217,7 @@ Result<AnswerEnd> ResponsesReader::finish() {
   for (const auto& [index, item] : items_) {
     if (!item.raw.empty()) raw.append(raw.empty() ? "[" : ",").append(item.raw);
   }
-  if (!raw.empty()) end.unknown.emplace_back(kOutputItems, raw + "]");
+  if (!raw.empty()) end.unknown.emplace_back(kItems, raw + "]");
   return end;
 }
 

@@ -26,6 +26,7 @@ class ResponsesReader final : public AnswerReader {
   struct Streamed {
     ItemKind kind = ItemKind::kOther;
     std::uint32_t call = 0;  // its number among the calls
+    std::string id;          // the server's; empty: it has none
     std::string text;        // given out so far
     std::string raw;         // as it was when it was done; empty: it is not yet
   };

@@ -107,4 +107,14 @@ void append_dump(std::string& out, const trajectory::Turn& turn) {
   out += '\n';
 }
 
+void append_dump(std::string& out, const StoredResponse& response) {
+  json::Writer w;
+  w.begin_object().field("response", response.id).field("owner", response.owner);
+  w.field("session", response.session_id).field("turn", response.turn);
+  w.field("instructed", response.instructed).field("created", response.created_ms);
+  w.field("body", response.body).field("input", response.input).end_object();
+  out += w.text();
+  out += '\n';
+}
+
 }  // namespace verbatim::store

@@ -12,5 +12,6 @@ void append_dump(std::string& out, const SessionInfo& session);
 // Appends every recorded field of a turn as one line of text: what Store::dump() is made of, the
 // same for all stores.
 void append_dump(std::string& out, const trajectory::Turn& turn);
+void append_dump(std::string& out, const StoredResponse& response);
 
 }  // namespace verbatim::store

@@ -1,6 +1,7 @@
 #include "store/memory_store.h"
 
 #include <algorithm>
+#include <set>
 
 #include "store/dump.h"
 #include "store/rules.h"
@@ -57,6 +58,15 @@ MemoryStore::Session& MemoryStore::insert(std::shared_ptr<const SessionSpec> spe
   session.info.spec = std::move(spec);
   hold(session, kSessionBytes + footprint(*session.info.spec));
   return session;
+}
+
+void MemoryStore::release(Session& session, std::size_t bytes) {
+  session.held -= bytes;
+  if (session.info.implicit) {
+    implicit_bytes_.remove(session.info.spec->owner, bytes);
+  } else {
+    created_bytes_ -= bytes;
+  }
 }
 
 void MemoryStore::hold(Session& session, std::size_t bytes) {
@@ -148,6 +158,7 @@ Task<Result<std::vector<TurnPtr>>> MemoryStore::commit(NewTurns added) {
   auto session = open(added);
   if (!session) co_return std::move(session).error();
   for (auto& turn : added.turns) recorded.push_back(add(**session, std::move(turn)));
+  if (added.response) keep(**session, std::move(added.response));
   if ((*session)->info.implicit) shrink((*session)->info.spec->id, dropped);
   co_return recorded;
 }
@@ -208,6 +219,33 @@ TurnPtr MemoryStore::add(Session& session, std::unique_ptr<Turn> turn) {
   return recorded;
 }
 
+void MemoryStore::keep(Session& session, std::unique_ptr<StoredResponse> response) {
+  hold(session, footprint(*response));
+  session.responses.insert(response->id);
+  const std::string id = response->id;
+  responses_[id] = std::move(response);
+}
+
+Task<Result<StoredResponsePtr>> MemoryStore::response(std::string id) {
+  std::lock_guard lock(mutex_);
+  const auto it = responses_.find(id);
+  co_return it == responses_.end() ? StoredResponsePtr() : it->second;
+}
+
+Task<Result<bool>> MemoryStore::delete_response(std::string id) {
+  std::vector<TurnPtr> dropped;  // freed outside the lock
+  std::lock_guard lock(mutex_);
+  const auto it = responses_.find(id);
+  if (it == responses_.end()) co_return false;
+  const auto session = sessions_.find(it->second->session_id);
+  release(session->second, footprint(*it->second));
+  session->second.responses.erase(id);
+  ++session->second.info.version;
+  responses_.erase(it);
+  if (session->second.info.implicit && session->second.responses.empty()) erase(session, dropped);
+  co_return true;
+}
+
 Task<Result<std::vector<TurnPtr>>> MemoryStore::find(std::span<const trajectory::Digest> digests) {
   std::vector<TurnPtr> found;
   std::lock_guard lock(mutex_);
@@ -258,6 +296,7 @@ void MemoryStore::erase(Sessions::iterator it, std::vector<TurnPtr>& dropped) {
     entry->second.erase({session.info.number, turn->seq});
     if (entry->second.empty()) index_.erase(entry);
   }
+  for (const auto& id : session.responses) responses_.erase(id);
   const SessionInfo& info = session.info;
   numbers_.erase({info.spec->owner, info.number});
   created_numbers_.erase({info.spec->owner, info.number});
@@ -301,6 +340,8 @@ std::string MemoryStore::dump() const {
   for (const auto& [id, session] : sessions_) {
     append_dump(out, session.info);
     for (const auto& turn : session.turns) append_dump(out, *turn);
+    const std::set<std::string> ordered(session.responses.begin(), session.responses.end());
+    for (const auto& response : ordered) append_dump(out, *responses_.at(response));
   }
   return out;
 }

@@ -42,6 +42,8 @@ class MemoryStore final : public Store {
   base::Task<base::Result<std::vector<TurnPtr>>> turns(std::string session_id) override;
   base::Task<base::Result<TurnPtr>> last_turn(std::string session_id) override;
   base::Task<base::Result<std::vector<TurnPtr>>> commit(NewTurns added) override;
+  base::Task<base::Result<StoredResponsePtr>> response(std::string id) override;
+  base::Task<base::Result<bool>> delete_response(std::string id) override;
   base::Task<base::Result<std::vector<TurnPtr>>> find(
       std::span<const trajectory::Digest> digests) override;
   base::Task<base::Result<std::vector<TurnPtr>>> newest(const trajectory::Digest& root) override;
@@ -58,6 +60,7 @@ class MemoryStore final : public Store {
     std::uint64_t last_commit = 0;
     std::vector<TurnPtr> turns;
     std::unordered_set<std::uint64_t> continued;  // turns that have a child
+    std::unordered_set<std::string> responses;
   };
   using Sessions = std::map<std::string, Session>;
   // Of an owner, in order of creation.
@@ -68,8 +71,10 @@ class MemoryStore final : public Store {
   base::Result<Session*> open(const NewTurns& added);
   Session& insert(std::shared_ptr<const SessionSpec> spec, bool implicit);
   TurnPtr add(Session& session, std::unique_ptr<Turn> turn);
+  void keep(Session& session, std::unique_ptr<StoredResponse> response);
   void erase(Sessions::iterator it, std::vector<TurnPtr>& dropped);
   void hold(Session& session, std::size_t bytes);
+  void release(Session& session, std::size_t bytes);
   void shrink(const std::string& keep, std::vector<TurnPtr>& dropped);
   [[nodiscard]] Sessions::iterator oldest_implicit(const std::string& keep);
 
@@ -85,6 +90,7 @@ class MemoryStore final : public Store {
   std::unordered_map<std::uint64_t, TurnPtr> by_id_;
   // By owner and last commit.
   std::map<std::pair<std::string, std::uint64_t>, std::string> implicit_by_commit_;
+  std::unordered_map<std::string, StoredResponsePtr> responses_;
   std::uint64_t commits_ = 0;
   std::uint64_t last_number_ = 0;
   std::unordered_map<std::string, std::size_t> created_by_;  // sessions not implicit, by owner

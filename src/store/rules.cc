@@ -41,6 +41,10 @@ base::Status check_implicit(const SessionInfo& info, std::uint64_t limit) {
   return failure;
 }
 
+std::size_t footprint(const StoredResponse& response) {
+  return sizeof response + response.id.size() + response.body.size() + response.input.size() + 200;
+}
+
 std::size_t footprint(const SessionSpec& spec) {
   return sizeof spec + spec.id.size() + spec.owner.size() + spec.options.size() +
          spec.metadata.size() + spec.secret_hash.size();

@@ -24,6 +24,8 @@ base::Status check_implicit(const SessionInfo& info, std::uint64_t limit);
 // Bytes of memory that what a session is made with takes, about.
 std::size_t footprint(const SessionSpec& spec);
 
+std::size_t footprint(const StoredResponse& response);
+
 // What the first commit makes a session with.
 std::shared_ptr<const SessionSpec> implicit_spec(const NewTurns& added);
 

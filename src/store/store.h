@@ -67,6 +67,20 @@ enum class SessionUse {
   kImplicit,  // stateless chat, a session header: the first commit makes it
 };
 
+// A response that can be gone on from (POST /v1/responses): what of it no turn holds. Texts are the
+// gateway's.
+struct StoredResponse {
+  std::string id;  // unique among all owners
+  std::string owner;
+  std::string session_id;   // of its turn; it goes with that session
+  std::uint64_t turn = 0;   // its id
+  bool instructed = false;  // the first message of its path is its request's `instructions`
+  std::int64_t created_ms = 0;
+  std::string body;   // the response object
+  std::string input;  // what the request added: an array of items
+};
+using StoredResponsePtr = std::shared_ptr<const StoredResponse>;
+
 // What a commit adds: the answers to one request, siblings, all of them or none.
 struct NewTurns {
   NewTurns() = default;
@@ -76,6 +90,8 @@ struct NewTurns {
 
   std::vector<std::unique_ptr<Turn>> turns;  // of one session, with one parent
   SessionUse use = SessionUse::kExisting;
+  // What is kept of an answer of one turn beside it; may be null.
+  std::unique_ptr<StoredResponse> response;
   // kImplicit: what the first commit makes the session with. Null: with the turn's session id and
   // time alone.
   std::shared_ptr<const SessionSpec> spec;
@@ -110,6 +126,11 @@ class Store : public trajectory::NodeSource {
   // as durable as the store is. Errors: kNotFound (session or parent deleted meanwhile), kConflict
   // (a turn of this id exists), kUnavailable.
   virtual base::Task<base::Result<std::vector<TurnPtr>>> commit(NewTurns added) = 0;
+
+  // Null: there is none of this id.
+  virtual base::Task<base::Result<StoredResponsePtr>> response(std::string id) = 0;
+  // False: there was none. With the last response of an implicit session its turns go, too.
+  virtual base::Task<base::Result<bool>> delete_response(std::string id) = 0;
 
   // Would turns of a session be kept, as far as is known? Asked before an engine works for them.
   // Where the last write failed a small one is tried. kUnavailable says why not; kInvalidRequest:

@@ -87,6 +87,19 @@ class Connection:
         return found
 
 
+def named_events(body: bytes) -> list[dict]:
+    """The events of a Responses stream, which end with [DONE]. Each has the name that its data says; every byte must belong to one."""
+    *frames, done, rest = body.split(b"\n\n")
+    assert (done, rest) == (b"data: [DONE]", b""), f"the stream ends with {body[-200:]!r}"
+    events = []
+    for frame in frames:
+        name, data = frame.split(b"\n")
+        assert name.startswith(b"event: ") and data.startswith(b"data: "), frame
+        events.append(json.loads(data[6:]))
+        assert events[-1]["type"] == name[7:].decode()
+    return events
+
+
 def sse(body: bytes) -> list[str]:
     """The data of each event. Every byte must belong to one."""
     events = body.split(b"\n\n")

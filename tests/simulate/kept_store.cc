@@ -96,6 +96,14 @@ Task<Result<std::vector<store::TurnPtr>>> DiskView::by_ids(std::span<const std::
   co_return not_asked();
 }
 
+Task<Result<store::StoredResponsePtr>> DiskView::response(std::string /*id*/) {
+  co_return not_asked();
+}
+
+Task<Result<bool>> DiskView::delete_response(std::string /*id*/) {
+  co_return not_asked();
+}
+
 Task<Status> DiskView::takes_turns(std::string /*session_id*/, store::SessionUse /*use*/) {
   co_return not_asked();
 }

@@ -34,6 +34,8 @@ class DiskView final : public store::Store {
   base::Task<base::Result<bool>> expire_session(std::string id, std::int64_t before_ms) override;
   base::Task<base::Result<store::TurnPtr>> last_turn(std::string session_id) override;
   base::Task<base::Result<std::vector<store::TurnPtr>>> commit(store::NewTurns added) override;
+  base::Task<base::Result<store::StoredResponsePtr>> response(std::string id) override;
+  base::Task<base::Result<bool>> delete_response(std::string id) override;
   base::Task<base::Result<std::vector<store::TurnPtr>>> find(
       std::span<const trajectory::Digest> digests) override;
   base::Task<base::Result<std::vector<store::TurnPtr>>> by_ids(

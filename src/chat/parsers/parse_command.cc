@@ -211,6 +211,7 @@ struct DeltaWriter {
     end();
   }
   void operator()(const message::ToolCallEnd&) const {}
+  void operator()(const message::ItemStart&) const {}
 };
 
 void write_text(json::Writer& w, std::string_view key, const std::string& text) {

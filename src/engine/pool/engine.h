@@ -70,6 +70,7 @@ class Pool final : public Engine {
   [[nodiscard]] bool matches_stop_strings() const override {
     return speaker().matches_stop_strings();
   }
+  [[nodiscard]] bool reads_chat() const override { return speaker().reads_chat(); }
   [[nodiscard]] Path driven_by() const override { return speaker().driven_by(); }
   // What every replica that serves takes: releases may differ.
   [[nodiscard]] base::Status check(const message::Sampling& sampling) const override;

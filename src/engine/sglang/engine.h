@@ -31,6 +31,7 @@ class SglangEngine final : public Engine {
 
   [[nodiscard]] std::string_view kind() const override { return "sglang"; }
   [[nodiscard]] std::string_view mode() const override { return name(route_); }
+  [[nodiscard]] bool reads_chat() const override { return route_ == Route::kChat; }
   [[nodiscard]] base::Status check(const message::Sampling& sampling) const override;
   base::Task<base::Result<std::unique_ptr<TokenStream>>> generate(TokenRequest request) override;
   base::Task<base::Result<Probe>> probe(base::MonoTime deadline) override;

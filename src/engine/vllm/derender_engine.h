@@ -22,6 +22,7 @@ class DerenderEngine final : public Engine {
 
   [[nodiscard]] std::string_view kind() const override { return "vllm"; }
   [[nodiscard]] std::string_view mode() const override { return kDerenderMode; }
+  [[nodiscard]] bool reads_chat() const override { return true; }
   [[nodiscard]] base::Status check(const message::Sampling& sampling) const override;
   base::Task<base::Result<std::unique_ptr<TokenStream>>> generate(TokenRequest request) override;
   base::Task<base::Result<Probe>> probe(base::MonoTime deadline) override {

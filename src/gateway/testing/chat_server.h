@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "gateway/chat_endpoint.h"
 #include "gateway/testing/http_caller.h"
 #include "gateway/testing/scene.h"
+#include "gateway/turn_endpoint.h"
 
 namespace verbatim::gateway::testing {
 
@@ -22,13 +22,14 @@ class ChatServer {
           Door door;
           door.session_id = request.path.substr(1);
           if (door.session_id.empty()) door.use = store::SessionUse::kImplicit;
-          return endpoint.handle(request, responder, cancel, std::move(door));
+          return endpoint.handle(request, responder, cancel, std::move(door),
+                                 std::make_unique<ChatExchange>(*scene.model));
         }) {}
 
   Scene scene;
   RunningTurns running;
   Replays replays;
-  ChatEndpoint endpoint;
+  TurnEndpoint endpoint;
   std::optional<HttpCaller> caller;
 
   // Runs `body` with the server up, then stops everything.

@@ -107,7 +107,7 @@ class ResponsesWriter final : public WireWriter {
   std::string ending(const Ending&) override { return {}; }
   std::string last(const Ending& ending) override {
     protocol::NamedEvents out;
-    emitter_.finish(status(ending), ending.usage, out);
+    end(ending, out);
     std::string text = frames(out);
     if (dialect_.always_completes) replace(text, "response.incomplete", "response.completed");
     return text + (dialect_.ends_with_done ? sse(kDone) : "");
@@ -121,11 +121,15 @@ class ResponsesWriter final : public WireWriter {
   std::string whole(std::span<const message::Event> events, const Ending& ending) override {
     protocol::NamedEvents out;
     emitter_.events(events, out);
-    emitter_.finish(status(ending), ending.usage, out);
+    emitter_.close(status(ending), out);
     return emitter_.whole(status(ending), ending.usage);
   }
 
  private:
+  void end(const Ending& ending, protocol::NamedEvents& out) {
+    emitter_.close(status(ending), out);
+    emitter_.end(status(ending), emitter_.whole(status(ending), ending.usage), out);
+  }
   static std::string status(const Ending& ending) {
     if (ending.type == "stop") return "completed";
     return ending.type == "length" ? "incomplete" : ending.type;

@@ -1,5 +1,7 @@
 #include "store/sqlite/check.h"
 
+#include <unordered_set>
+
 #include "store/sqlite/reader.h"
 
 namespace verbatim::store::sqlite {
@@ -73,10 +75,12 @@ class Check {
   Status sessions() {
     auto reader = Reader::of(connection_, nullptr);
     if (!reader) return std::move(reader).error();
-    auto status = (*reader)->each_session([this](const SessionInfo& info, const auto& turns) {
-      session(info, turns);
-      return Status();
-    });
+    auto status = (*reader)->each_session(
+        [this](const SessionInfo& info, const auto& turns, const auto& responses) {
+          session(info, turns);
+          check_responses(info, turns, responses);
+          return Status();
+        });
     // A turn that can't be read ends the reading; its error names it.
     if (!status.ok()) add(status.error().message);
     return {};
@@ -101,6 +105,17 @@ class Check {
     if (info.tokens != tokens) add(name + "its count of tokens is not that of its turns");
     if (info.bytes != bytes) add(name + "its count of bytes is not that of its turns");
     if (report_.sessions % kTellEach == 0 && progress_) progress_(report_.sessions);
+  }
+
+  void check_responses(const SessionInfo& info, const std::vector<TurnPtr>& turns,
+                       const std::vector<StoredResponsePtr>& responses) {
+    std::unordered_set<std::uint64_t> ids;
+    for (const auto& turn : turns) ids.insert(turn->id);
+    for (const auto& response : responses) {
+      if (!ids.contains(response->turn))
+        add("response " + response->id + " of session " + info.spec->id +
+            ": its turn is not there");
+    }
   }
 
   static std::string place(const SessionInfo& info, const Turn& turn) {

@@ -127,7 +127,7 @@ TEST(SqliteDatabase, no_question_reads_through_what_it_does_not_ask_for) {
 
 // Back to what the schema was at first.
 constexpr const char* kVersion1 =
-    "DROP INDEX created_session; DROP INDEX implicit_session; "
+    "DROP TABLE response; DROP INDEX created_session; DROP INDEX implicit_session; "
     "CREATE INDEX implicit_session ON session(newest) WHERE implicit = 1; "
     "PRAGMA user_version = 1;";
 

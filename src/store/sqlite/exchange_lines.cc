@@ -57,6 +57,14 @@ void write(json::Writer& w, const TurnLine& line) {
   w.field("bytes", base::to_base64(line.bytes));
 }
 
+void write(json::Writer& w, const ResponseLine& line) {
+  const StoredResponse& response = *line.response;
+  w.field("kind", "response").field("id", response.id);
+  w.field("turn", std::to_string(response.turn)).field("instructed", response.instructed);
+  w.field("created_ms", response.created_ms).field("body", response.body);
+  w.field("input", response.input);
+}
+
 void write(json::Writer& w, const EndLine& line) {
   w.field("kind", "end").field("sessions", line.sessions).field("turns", line.turns);
 }
@@ -156,6 +164,17 @@ ExchangeLine read_turn(Members& m) {
   return line;
 }
 
+ExchangeLine read_response(Members& m) {
+  auto response = std::make_shared<StoredResponse>();
+  response->id = m.text("id");
+  response->turn = m.id("turn");
+  response->instructed = m.flag("instructed");
+  response->created_ms = m.time("created_ms");
+  response->body = m.text("body");
+  response->input = m.text("input");
+  return ResponseLine{std::move(response)};
+}
+
 Result<ExchangeLine> read_members(json::Value object) {
   Members m(object);
   const std::string kind = m.text("kind");
@@ -168,10 +187,13 @@ Result<ExchangeLine> read_members(json::Value object) {
     line = RootLine{m.number("root"), m.bytes("bytes")};
   } else if (kind == "turn") {
     line = read_turn(m);
+  } else if (kind == "response") {
+    line = read_response(m);
   } else if (kind == "end") {
     line = EndLine{m.number("sessions"), m.number("turns")};
   } else if (m.error().empty()) {
-    return wrong("member kind: found \"" + kind + "\", expected store, session, root, turn or end");
+    return wrong("member kind: found \"" + kind +
+                 "\", expected store, session, root, turn, response or end");
   }
   if (!m.error().empty()) return wrong(m.error());
   return line;
@@ -183,7 +205,7 @@ Status check_schema(std::string_view line) {
   const bool object = document && document->root().is_object();
   const auto schema = object ? document->root().get("schema_version") : std::nullopt;
   const std::string found = schema && schema->is_string() ? schema->string() : "";
-  if (found == kExchangeSchema) return {};
+  if (found == kExchangeSchema || found == kExchangeSchemaBefore) return {};
   if (found.starts_with(kSchemas))
     return wrong("found " + found + ", this verbatim reads " + std::string(kExchangeSchema) +
                  "; use the newer verbatim that wrote it");

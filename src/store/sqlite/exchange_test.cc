@@ -114,8 +114,8 @@ TEST(Exchange, files_of_others_and_of_newer_versions_are_refused) {
   refused("SQLite format 3", "line 1: not an export");
   refused("", "line 1: not an export");
   refused("[1]", "line 1: not an export");
-  refused(R"({"kind":"store","schema_version":"verbatim.store.v2"})",
-          "line 1: found verbatim.store.v2, this verbatim reads verbatim.store.v1");
+  refused(R"({"kind":"store","schema_version":"verbatim.store.v9"})",
+          "line 1: found verbatim.store.v9, this verbatim reads verbatim.store.v2");
 }
 
 // The disk fails at each point, or the power goes: all of it is there, or nothing.

@@ -3,6 +3,7 @@
 #include "store/sqlite/commit_log.h"
 #include "store/sqlite/exchange.h"
 #include "store/sqlite/exchange_lines.h"
+#include "store/sqlite/response_rows.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/session_row.h"
 #include "store/sqlite/turn_codec.h"
@@ -32,6 +33,7 @@ class Export {
 
  private:
   Status prepare() {
+    if (auto status = responses_.prepare(connection_); !status.ok()) return status;
     return connection_.prepare({
         {&sessions_, "SELECT " VERBATIM_SESSION_COLUMNS ", " VERBATIM_SPEC_COLUMNS
                      " FROM session ORDER BY number"},
@@ -70,6 +72,7 @@ class Export {
       const std::string id = line.spec->id;
       if (auto status = write(std::move(line)); !status.ok()) return status;
       if (auto status = write_turns(info, id); !status.ok()) return status;
+      if (auto status = write_responses(info); !status.ok()) return status;
       if (++done_.sessions % kTellEach == 0 && progress_) progress_(done_.sessions);
     }
   }
@@ -88,6 +91,15 @@ class Export {
       if (auto status = write(std::move(*line)); !status.ok()) return status;
       ++done_.turns;
     }
+  }
+
+  Status write_responses(const SessionInfo& session) {
+    const auto responses = responses_.of_session(session.number);
+    if (!responses) return responses.error();
+    for (const auto& response : *responses) {
+      if (auto status = write(ResponseLine{response}); !status.ok()) return status;
+    }
+    return {};
   }
 
   Result<TurnLine> read_turn(const Statement& row) {
@@ -142,6 +154,7 @@ class Export {
   Exchanged done_;
   std::unordered_map<std::int64_t, std::uint64_t> roots_;
   Statement sessions_, turns_, root_;
+  ResponseReader responses_;
 };
 
 }  // namespace

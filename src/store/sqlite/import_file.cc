@@ -28,6 +28,8 @@ struct Session {
   bool known = false;  // in the store already: compared, not put in
   std::vector<TurnPtr> made;
   std::unordered_set<std::uint64_t> continued;  // seqs
+  std::unordered_set<std::uint64_t> ids;        // of its turns
+  std::string response;                         // the last
 };
 struct Root {
   std::string bytes;
@@ -127,7 +129,7 @@ class Import {
 
   Status add_session(Session& session, const SessionLine& line) {
     if (line.spec->id.empty()) return wrong("a session without an id");
-    if (line.version != line.turns + 1)
+    if (line.version <= line.turns)
       return wrong("version " + std::to_string(line.version) + " behind " +
                    std::to_string(line.turns) + " commits");
     const auto taken = tables_.secret_taken(line.spec->secret_hash);
@@ -206,6 +208,7 @@ class Import {
 
   Status write_turn(const TurnLine& line, std::unique_ptr<Turn> turn) {
     Session& session = *session_;
+    session.ids.insert(line.id);
     TurnLine moved = line;
     moved.commit += behind_.commit;
     if (line.commit == 0 || line.commit > store_.commits || moved.commit <= session.newest)
@@ -229,6 +232,36 @@ class Import {
     session.made.emplace_back(std::move(turn));
     ++done_.turns;
     return tables_.insert(session.info.number, root->number, moved);
+  }
+
+  Status put(const ResponseLine& line) {
+    if (!session_) return wrong("a response without its session");
+    Session& session = *session_;
+    const StoredResponse& response = *line.response;
+    if (session.made.size() != session.turns) return wrong("a response in front of a turn");
+    if (response.id.empty() || response.id <= session.response)
+      return wrong("responses that are not in order");
+    session.response = response.id;
+    const auto there = tables_.response(response.id);
+    if (!there) return there.error();
+    if (*there) {
+      if (session.known && same(**there, response, session.info.spec->id)) return {};
+      return base::error(ErrorKind::kConflict, "response " + response.id +
+                                                   " is in the store already, and is not the same "
+                                                   "there");
+    }
+    if (session.known) return in_store_already(session.info.spec->id);
+    if (!session.ids.contains(response.turn))
+      return wrong("a response of a turn that is not there");
+    session.disk += disk_bytes(response);
+    return tables_.insert(session.info.number, response);
+  }
+
+  static bool same(const StoredResponse& there, const StoredResponse& response,
+                   const std::string& session) {
+    return there.session_id == session && there.turn == response.turn &&
+           there.instructed == response.instructed && there.created_ms == response.created_ms &&
+           there.body == response.body && there.input == response.input;
   }
 
   Status finish_session() {

@@ -13,6 +13,8 @@ using base::Status;
 
 Status ImportTables::prepare() {
   if (auto status = rows_.prepare(connection_); !status.ok()) return status;
+  if (auto status = responses_.prepare(connection_); !status.ok()) return status;
+  if (auto status = reader_.prepare(connection_); !status.ok()) return status;
   return connection_.prepare({
       {&find_session_,
        "SELECT " VERBATIM_SESSION_COLUMNS ", " VERBATIM_SPEC_COLUMNS " FROM session WHERE id = ?"},

@@ -5,6 +5,7 @@
 
 #include "store/sqlite/connection.h"
 #include "store/sqlite/exchange_lines.h"
+#include "store/sqlite/response_rows.h"
 #include "store/sqlite/session_row.h"
 #include "store/sqlite/turn_rows.h"
 
@@ -43,6 +44,11 @@ class ImportTables {
   // A root of these bytes, used by the session.
   base::Result<TurnRows::Root> use_root(std::uint64_t session, const std::string& bytes);
   base::Status insert(std::uint64_t session, std::int64_t root, const TurnLine& turn);
+  // Null: there is none.
+  base::Result<StoredResponsePtr> response(const std::string& id) { return reader_.read(id); }
+  base::Status insert(std::uint64_t session, const StoredResponse& response) {
+    return responses_.insert(session, response);
+  }
   // Behind its turns; `newest` is the commit of the last.
   base::Status update(const SessionInfo& session, std::uint64_t disk, std::uint64_t newest);
 
@@ -52,6 +58,8 @@ class ImportTables {
   Connection& connection_;
   Statement find_session_, find_secret_, find_id_, find_turn_, find_body_;
   TurnRows rows_;
+  ResponseRows responses_;
+  ResponseReader reader_;
   Statement insert_session_, update_session_, set_meta_, set_sequence_, add_sequence_;
 };
 

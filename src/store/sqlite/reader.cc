@@ -41,6 +41,7 @@ Result<std::unique_ptr<Reader>> Reader::of(Connection& connection, PathCache* ca
 }
 
 Status Reader::prepare() {
+  if (auto status = responses_.prepare(connection_); !status.ok()) return status;
   return connection_.prepare({
       {&find_session_, "SELECT " VERBATIM_INFO_COLUMNS " FROM session WHERE id = ?"},
       {&find_secret_,
@@ -122,6 +123,10 @@ Result<IdleSessions> Reader::idle_sessions(const IdleQuery& query) {
     if (list->integer(1) < query.before_ms) found.ids.push_back(id);
     if (seen == query.limit) found.last = std::move(id);
   }
+}
+
+Result<StoredResponsePtr> Reader::response(const std::string& id) {
+  return responses_.read(id);
 }
 
 Result<std::vector<TurnPtr>> Reader::turns(const std::string& id) {
@@ -302,8 +307,11 @@ Status Reader::each_session(const Visit& visit) {
       if (!*session) return false;
       const auto turns = read_turns(**session);
       if (!turns) return turns.error();
+      const auto responses = responses_.of_session((*session)->number);
+      if (!responses) return responses.error();
       last = (*session)->spec->id;
-      if (auto visited = visit(**session, *turns); !visited.ok()) return visited.error();
+      auto visited = visit(**session, *turns, *responses);
+      if (!visited.ok()) return visited.error();
       return true;
     });
     if (!more) return more.error();
@@ -313,9 +321,10 @@ Status Reader::each_session(const Visit& visit) {
 
 Result<std::string> Reader::dump() {
   std::string out;
-  auto status = each_session([&](const SessionInfo& info, const auto& turns) {
+  auto status = each_session([&](const SessionInfo& info, const auto& turns, const auto& kept) {
     append_dump(out, info);
     for (const auto& turn : turns) append_dump(out, *turn);
+    for (const auto& response : kept) append_dump(out, *response);
     return Status();
   });
   if (!status.ok()) return std::move(status).error();

@@ -9,6 +9,7 @@
 
 #include "store/sqlite/connection.h"
 #include "store/sqlite/path_cache.h"
+#include "store/sqlite/response_rows.h"
 #include "store/sqlite/session_row.h"
 #include "store/sqlite/turn_rows.h"
 #include "store/store.h"
@@ -31,14 +32,16 @@ class Reader {
   base::Result<IdleSessions> idle_sessions(const IdleQuery& query);
   // Those of a session, in order of their commits. Leaves the cache as it is. kNotFound.
   base::Result<std::vector<TurnPtr>> turns(const std::string& id);
+  base::Result<StoredResponsePtr> response(const std::string& id);
   // These come with their paths, and the cache keeps them.
   base::Result<TurnPtr> last_turn(const std::string& session_id);
   base::Result<std::vector<TurnPtr>> find(const std::vector<trajectory::Digest>& digests);
   base::Result<std::vector<TurnPtr>> by_ids(const std::vector<std::uint64_t>& ids);
   base::Result<std::string> dump();
-  // All sessions by their ids, each with its turns.
-  using Visit =
-      std::function<base::Status(const SessionInfo& info, const std::vector<TurnPtr>& turns)>;
+  // All sessions by their ids, each with its turns and the responses that are kept of them.
+  using Responses = std::vector<StoredResponsePtr>;
+  using Visit = std::function<base::Status(
+      const SessionInfo& info, const std::vector<TurnPtr>& turns, const Responses& responses)>;
   base::Status each_session(const Visit& visit);
 
  private:
@@ -68,6 +71,7 @@ class Reader {
   Connection& connection_;
   PathCache* cache_;
   std::uint64_t deletions_ = 0;  // before the moment that is read
+  ResponseReader responses_;
   std::unordered_map<std::int64_t, std::weak_ptr<const trajectory::RootInfo>> roots_;
   Statement find_session_, find_secret_, list_, list_created_, idle_, next_session_, rows_of_, row_;
   Statement by_digest_, by_id_, last_turn_, body_, root_;

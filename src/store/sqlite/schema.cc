@@ -51,6 +51,13 @@ CREATE INDEX created_session ON session(owner, number) WHERE implicit = 0;
 DROP INDEX implicit_session;
 CREATE INDEX implicit_session ON session(owner, newest) WHERE implicit = 1;
 )"},
+    // Responses are found by their ids, and leave with their session.
+    {3, R"(
+CREATE TABLE response(id TEXT NOT NULL UNIQUE, session INTEGER NOT NULL, turn INTEGER NOT NULL,
+  instructed INTEGER NOT NULL, created_ms INTEGER NOT NULL, body BLOB NOT NULL,
+  input BLOB NOT NULL);
+CREATE INDEX response_session ON response(session);
+)"},
 };
 static_assert(std::size(kSteps) == kSchemaVersion);
 

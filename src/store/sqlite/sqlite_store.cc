@@ -160,6 +160,24 @@ class Expiry final : public Change<Result<bool>> {
   std::optional<bool> result_;
 };
 
+class ResponseDeletion final : public Change<Result<bool>> {
+ public:
+  ResponseDeletion(Database& database, base::Executor& executor, const std::string& id)
+      : Change(database, executor), id_(id) {}
+  [[nodiscard]] bool frees() const override { return true; }
+  Status apply(Tables& tables) override { return tables.erase_response(id_, erased_); }
+  void settle(const Status& batch) override {
+    if (!batch.ok()) return answer(batch.error());
+    if (erased_.change) database_.cache().committed(*erased_.change);
+    if (erased_.found && !erased_.change) database_.cache().deleted(erased_.session);
+    answer(erased_.found);
+  }
+
+ private:
+  const std::string& id_;
+  Tables::ErasedResponse erased_;
+};
+
 class Commit final : public Change<Result<std::vector<TurnPtr>>> {
  public:
   Commit(Database& database, base::Executor& executor, PreparedTurns prepared)
@@ -167,6 +185,8 @@ class Commit final : public Change<Result<std::vector<TurnPtr>>> {
     for (const auto& turn : prepared_.added.turns) names_.push_back({turn->id, turn->digest});
     bytes_ = prepared_.root_bytes.size();
     for (const auto& body : prepared_.bodies) bytes_ += body.size();
+    if (const auto& response = prepared_.added.response)
+      bytes_ += response->body.size() + response->input.size();
   }
   [[nodiscard]] std::size_t bytes() const override { return bytes_; }
   [[nodiscard]] std::span<const Name> names() const override { return names_; }
@@ -244,6 +264,16 @@ Task<Result<TurnPtr>> SqliteStore::last_turn(std::string session_id) {
   Read read(database_, executor_,
             [&session_id](Reader& reader) { return reader.last_turn(session_id); });
   co_return co_await read;
+}
+
+Task<Result<StoredResponsePtr>> SqliteStore::response(std::string id) {
+  Read read(database_, executor_, [&id](Reader& reader) { return reader.response(id); });
+  co_return co_await read;
+}
+
+Task<Result<bool>> SqliteStore::delete_response(std::string id) {
+  ResponseDeletion deletion(database_, executor_, id);
+  co_return co_await deletion;
 }
 
 Task<Result<std::vector<TurnPtr>>> SqliteStore::commit(NewTurns added) {

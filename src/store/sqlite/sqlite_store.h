@@ -26,6 +26,8 @@ class SqliteStore final : public Store {
   base::Task<base::Result<bool>> expire_session(std::string id, std::int64_t before_ms) override;
   base::Task<base::Result<std::vector<TurnPtr>>> turns(std::string session_id) override;
   base::Task<base::Result<TurnPtr>> last_turn(std::string session_id) override;
+  base::Task<base::Result<StoredResponsePtr>> response(std::string id) override;
+  base::Task<base::Result<bool>> delete_response(std::string id) override;
   base::Task<base::Result<std::vector<TurnPtr>>> commit(NewTurns added) override;
   // Turns they name that are on their way to disk are waited for.
   base::Task<base::Result<std::vector<TurnPtr>>> find(

@@ -52,8 +52,10 @@ void Tables::grow(SessionRow& session, std::uint64_t bytes) {
 
 Status Tables::prepare() {
   if (auto status = rows_.prepare(*connection_); !status.ok()) return status;
+  if (auto status = responses_.prepare(*connection_); !status.ok()) return status;
   return connection_->prepare({
       {&find_session_, "SELECT " VERBATIM_SESSION_COLUMNS " FROM session WHERE id = ?"},
+      {&find_session_id_, "SELECT id FROM session WHERE number = ?"},
       {&find_spec_, "SELECT " VERBATIM_SPEC_COLUMNS " FROM session WHERE number = ?"},
       {&find_secret_, "SELECT 1 FROM session WHERE secret_hash = ? AND secret_hash <> ''"},
       {&count_created_, "SELECT count(*) FROM session WHERE owner = ? AND implicit = 0"},
@@ -63,6 +65,7 @@ Status Tables::prepare() {
       {&update_session_,
        "UPDATE session SET version = ?2, turns = ?3, tokens = ?4, bytes = ?5, used_ms = ?6, "
        "disk = ?7, newest = ?8 WHERE number = ?1"},
+      {&shrink_session_, "UPDATE session SET version = ?2, disk = ?3 WHERE number = ?1"},
       {&erase_session_, "DELETE FROM session WHERE number = ?"},
       {&oldest_implicit_,
        "SELECT id FROM session WHERE implicit = 1 AND owner = ? ORDER BY newest, number LIMIT 1"},
@@ -196,6 +199,7 @@ Status Tables::erase(const std::string& id, std::optional<Status>& result) {
 Status Tables::erase_session(const SessionRow& session) {
   const std::int64_t number = stored(session.info.number);
   if (auto status = erase_unused_roots(number); !status.ok()) return status;
+  if (auto status = responses_.erase_of(session.info.number); !status.ok()) return status;
   for (auto* erase : {&erase_bodies_, &erase_turns_, &erase_session_}) {
     erase->bind(1, number);
     if (auto status = erase->run(); !status.ok()) return status;
@@ -204,6 +208,38 @@ Status Tables::erase_session(const SessionRow& session) {
   const auto own = created_by_.find(session.info.spec->owner);
   if (!session.info.implicit && own != created_by_.end()) --own->second;
   return note_last_commit();
+}
+
+Status Tables::erase_response(const std::string& id, ErasedResponse& erased) {
+  erased = {};
+  std::optional<ResponseRows::Place> place;
+  if (auto status = responses_.find(id, place); !status.ok() || !place) return status;
+  erased.found = true;
+  {
+    Use find(find_session_id_);
+    find->bind(1, stored(place->session));
+    bool there = false;
+    if (auto status = any(find, there); !status.ok()) return status;
+    if (there) erased.session = find->bytes(0);
+  }
+  std::optional<SessionRow> session;
+  if (auto status = find_session(erased.session, session); !status.ok()) return status;
+  if (!session)
+    return base::error(base::ErrorKind::kInternal,
+                       "a response without its session; the file is "
+                       "damaged");
+  if (session->info.implicit && place->last) return erase_session(*session);
+  if (auto status = responses_.erase(id); !status.ok()) return status;
+  ++session->info.version;
+  session->disk -= std::min(session->disk, place->bytes);
+  if (session->info.implicit) count({session->info.spec->owner, place->bytes, false});
+  // Its place among those that leave stays: nothing was committed to it.
+  shrink_session_.bind(1, stored(session->info.number));
+  shrink_session_.bind(2, stored(session->info.version));
+  shrink_session_.bind(3, stored(session->disk));
+  if (auto status = shrink_session_.run(); !status.ok()) return status;
+  erased.change = Change{std::move(session->info), {}};
+  return {};
 }
 
 Status Tables::note_last_commit() {
@@ -361,6 +397,11 @@ Status Tables::insert_turns(PreparedTurns& prepared, SessionRow& session,
     auto status = insert_turn(*turn, session.info.number, root, prepared.bodies[i]);
     if (!status.ok()) return status;
     change.turns.push_back({TurnPtr(std::move(turn)), !shared_digest});
+  }
+  if (const auto& response = prepared.added.response) {
+    grow(session, disk_bytes(*response));
+    auto status = responses_.insert(session.info.number, *response);
+    if (!status.ok()) return status;
   }
   return update_session(session);
 }

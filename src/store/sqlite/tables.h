@@ -8,6 +8,7 @@
 #include "store/owner_bytes.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/path_cache.h"
+#include "store/sqlite/response_rows.h"
 #include "store/sqlite/session_row.h"
 #include "store/sqlite/turn_rows.h"
 #include "store/store.h"
@@ -48,6 +49,14 @@ class Tables {
   // Gives the turns their seqs and branches, and leaves them in the change. kNotFound when session
   // or parent are gone, kConflict when a turn is there already.
   base::Status add(PreparedTurns& prepared, ChangeResult& result);
+  // Erases a response; with the last of an implicit session all of it. What is left of the session
+  // is in the change; none: it is gone.
+  struct ErasedResponse {
+    bool found = false;
+    std::string session;           // its id
+    std::optional<Change> change;  // absent: the session is gone
+  };
+  base::Status erase_response(const std::string& id, ErasedResponse& erased);
   // Drops sessions of stateless chat that are too much, but not `keep`. Their ids.
   base::Status shrink(const std::string& keep, std::vector<std::string>& dropped);
   // A write that nobody sees.
@@ -104,9 +113,10 @@ class Tables {
   std::int64_t last_commit_ = 0;   // number of the body that was written last
   std::int64_t noted_commit_ = 0;  // in `meta`, as far as is known
   TurnRows rows_;
-  Statement find_session_, find_spec_, find_secret_, count_created_, insert_session_,
-      update_session_;
-  Statement erase_session_, oldest_implicit_;
+  ResponseRows responses_;
+  Statement find_session_, find_session_id_, find_spec_, find_secret_, count_created_,
+      insert_session_, update_session_;
+  Statement shrink_session_, erase_session_, oldest_implicit_;
   Statement find_parent_, find_child_, find_id_, same_digest_;
   Statement roots_of_, unuse_root_, root_used_, erase_root_;
   Statement erase_bodies_, erase_turns_, last_body_, note_commit_;

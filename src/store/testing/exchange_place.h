@@ -25,7 +25,8 @@ struct ExchangePlace {
     ASSERT_TRUE(stage.run(stage.store().create_session(std::move(spec))).ok());
   }
   // Random, but as a turn of the gateway fits to its parent and to itself.
-  TurnPtr add(const std::string& session, TurnPtr parent, SessionUse use = SessionUse::kExisting) {
+  TurnPtr add(const std::string& session, TurnPtr parent, SessionUse use = SessionUse::kExisting,
+              const std::string& response = "") {
     auto turn = full_turn(random, session, std::move(parent));
     if (!turn->parent || turn->parent->completion.empty()) turn->parent_trim = 0;
     turn->spans.clear();
@@ -33,7 +34,9 @@ struct ExchangePlace {
       turn->spans.push_back({static_cast<std::uint32_t>(turn->prompt.size()), {}, {}, {}});
     const auto before = turn->parent ? turn->parent->row_size - turn->parent_trim : 0;
     turn->row_size = before + turn->prompt.size() + turn->completion.size();
-    auto added = stage.run(stage.store().commit(NewTurns(std::move(turn), use)));
+    NewTurns turns(std::move(turn), use);
+    if (!response.empty()) turns.response = full_response(response, *turns.turns.front());
+    auto added = stage.run(stage.store().commit(std::move(turns)));
     EXPECT_TRUE(added.ok()) << added.error().message;
     return added->front();
   }
@@ -43,10 +46,11 @@ struct ExchangePlace {
     create("empty", "hash of a secret");
     create("gone");
     const auto one = add("a", nullptr);
-    add("implicit", nullptr, SessionUse::kImplicit);
+    add("implicit", nullptr, SessionUse::kImplicit, "resp_b");
     auto two = add("a", one);
     add("a", one);
-    for (int i = 0; i < 4; ++i) two = add("a", two);
+    for (int i = 0; i < 4; ++i)
+      two = add("a", two, SessionUse::kExisting, "resp_" + std::to_string(i));
     add("implicit2", nullptr, SessionUse::kImplicit);
     add("a", nullptr);
     add("gone", nullptr);

@@ -44,6 +44,12 @@ class ForwardingStore : public Store {
   base::Task<base::Result<std::vector<TurnPtr>>> commit(NewTurns added) override {
     return inner_.commit(std::move(added));
   }
+  base::Task<base::Result<StoredResponsePtr>> response(std::string id) override {
+    return inner_.response(std::move(id));
+  }
+  base::Task<base::Result<bool>> delete_response(std::string id) override {
+    return inner_.delete_response(std::move(id));
+  }
   base::Task<base::Result<std::vector<TurnPtr>>> find(
       std::span<const trajectory::Digest> digests) override {
     return inner_.find(digests);

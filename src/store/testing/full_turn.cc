@@ -228,4 +228,16 @@ std::string difference(const Turn& a, const Turn& b) {
   return "";
 }
 
+std::unique_ptr<StoredResponse> full_response(const std::string& id, const Turn& turn) {
+  auto response = std::make_unique<StoredResponse>();
+  response->id = id;
+  response->session_id = turn.session_id;
+  response->turn = turn.id;
+  response->instructed = turn.id % 2 == 0;
+  response->created_ms = 17;
+  response->body = R"({"id":")" + id + R"(","output":["é \u0000"]})";
+  response->input = R"([{"id":"msg_1","turn":)" + std::to_string(turn.id) + "}]";
+  return response;
+}
+
 }  // namespace verbatim::store::testing

@@ -9,6 +9,9 @@ namespace verbatim::store::testing {
 // `path_prompt` and `path_letters` are the store's to make.
 std::unique_ptr<Turn> full_turn(base::Random& random, const std::string& session, TurnPtr parent);
 
+// Of a turn.
+std::unique_ptr<StoredResponse> full_response(const std::string& id, const Turn& turn);
+
 std::shared_ptr<const trajectory::RootInfo> full_root(base::Random& random);
 
 // All fields of both that are kept, those of the parent and the root by what they say. Empty: they

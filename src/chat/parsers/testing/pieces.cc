@@ -165,6 +165,7 @@ struct Rules {
   std::string operator()(const message::ToolCallArguments& e) const {
     return e.index + 1 == calls ? text(e.text) : "arguments of a call that is over";
   }
+  std::string operator()(const message::ItemStart&) const { return "a parser knows no items"; }
   std::string operator()(const message::ToolCallEnd& e) const {
     return e.index + 1 == calls ? "" : "the end of a call that is over";
   }

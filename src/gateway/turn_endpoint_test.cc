@@ -1,4 +1,4 @@
-#include "gateway/chat_endpoint.h"
+#include "gateway/turn_endpoint.h"
 
 #include <gtest/gtest.h>
 
@@ -65,7 +65,7 @@ Answer refused_with(const std::string& request, base::Error error) {
   return answer;
 }
 
-TEST(ChatEndpoint, a_whole_answer_has_message_finish_and_usage) {
+TEST(TurnEndpoint, a_whole_answer_has_message_finish_and_usage) {
   ChatServer server;
   server.scene.engine.scripts.push_back(
       FakeEngine::says(encoded("<think>\nso\n</think>\n\nfine<|im_end|>")));
@@ -84,7 +84,7 @@ TEST(ChatEndpoint, a_whole_answer_has_message_finish_and_usage) {
             std::to_string(encoded("<think>\nso\n</think>\n\nfine<|im_end|>").size()));
 }
 
-TEST(ChatEndpoint, a_request_id_is_the_clients_or_ours_and_is_recorded) {
+TEST(TurnEndpoint, a_request_id_is_the_clients_or_ours_and_is_recorded) {
   ChatServer server;
   server.run([&](HttpCaller& c) -> Task<void> {
     const auto ours = co_await c.post("/s1", kWhole);
@@ -100,7 +100,7 @@ TEST(ChatEndpoint, a_request_id_is_the_clients_or_ours_and_is_recorded) {
   });
 }
 
-TEST(ChatEndpoint, the_engine_sees_the_clients_trace_and_never_its_credentials) {
+TEST(TurnEndpoint, the_engine_sees_the_clients_trace_and_never_its_credentials) {
   ChatServer server;
   server.run([&](HttpCaller& c) -> Task<void> {
     c.headers.add("traceparent", "00-ab-cd-01")
@@ -117,7 +117,7 @@ TEST(ChatEndpoint, the_engine_sees_the_clients_trace_and_never_its_credentials) 
                                              "x-request-id: client-9"}));
 }
 
-TEST(ChatEndpoint, an_id_in_a_header_that_records_can_not_hold_is_refused) {
+TEST(TurnEndpoint, an_id_in_a_header_that_records_can_not_hold_is_refused) {
   for (const std::string name : {"x-request-id", "x-thread-id"}) {
     for (const std::string& value :
          {std::string("\xFF\x80"), std::string("\xED\xA0\x80"), std::string(513, 'i')}) {
@@ -140,7 +140,7 @@ TEST(ChatEndpoint, an_id_in_a_header_that_records_can_not_hold_is_refused) {
   });
 }
 
-TEST(ChatEndpoint, an_engines_refusal_keeps_no_field_about_its_own_body) {
+TEST(TurnEndpoint, an_engines_refusal_keeps_no_field_about_its_own_body) {
   for (const std::string body : {R"({"error":{"message":"no"}})", "\x1f\x8b packed"}) {
     auto error = base::error(ErrorKind::kEngine, "the engine answered with status 429");
     error.upstream = std::make_shared<const base::UpstreamAnswer>(base::UpstreamAnswer{
@@ -153,14 +153,14 @@ TEST(ChatEndpoint, an_engines_refusal_keeps_no_field_about_its_own_body) {
   }
 }
 
-TEST(ChatEndpoint, the_model_is_named_as_the_client_named_it) {
+TEST(TurnEndpoint, the_model_is_named_as_the_client_named_it) {
   ChatServer server;
   EXPECT_EQ(
       server.post(R"({"model":"mine","messages":[{"role":"user","content":"q"}]})").text("model"),
       "mine");
 }
 
-TEST(ChatEndpoint, a_stream_is_role_deltas_finish_usage_and_done) {
+TEST(TurnEndpoint, a_stream_is_role_deltas_finish_usage_and_done) {
   ChatServer server;
   server.scene.engine.scripts.push_back(script(
       {step("<think>\nso\n</think>\n\n"), step("fine"),
@@ -197,7 +197,7 @@ TEST(ChatEndpoint, a_stream_is_role_deltas_finish_usage_and_done) {
   EXPECT_EQ(std::count(order.begin(), order.end(), 'R'), 1);
 }
 
-TEST(ChatEndpoint, a_stream_folds_to_the_whole_answer) {
+TEST(TurnEndpoint, a_stream_folds_to_the_whole_answer) {
   const std::string said =
       "<think>\nso\n</think>\n\nfine<tool_call>\n{\"name\": \"look\", \"arguments\": {\"a\": 1}}\n"
       "</tool_call><|im_end|>";
@@ -226,7 +226,7 @@ TEST(ChatEndpoint, a_stream_folds_to_the_whole_answer) {
   EXPECT_EQ(reader.result().finish_reason, expected.finish_reason);
 }
 
-TEST(ChatEndpoint, logprobs_are_shown_where_asked_for_and_one_per_token) {
+TEST(TurnEndpoint, logprobs_are_shown_where_asked_for_and_one_per_token) {
   for (const bool stream : {false, true}) {
     ChatServer server;
     auto fine = step("fine<|im_end|>");
@@ -245,7 +245,7 @@ TEST(ChatEndpoint, logprobs_are_shown_where_asked_for_and_one_per_token) {
   }
 }
 
-TEST(ChatEndpoint, tokens_reach_the_client_while_the_engine_works) {
+TEST(TurnEndpoint, tokens_reach_the_client_while_the_engine_works) {
   ChatServer server;
   server.scene.engine.scripts.push_back(
       script({step("one", seconds(1)), step(" two", seconds(2)), step("<|im_end|>", seconds(3))}));
@@ -258,7 +258,7 @@ TEST(ChatEndpoint, tokens_reach_the_client_while_the_engine_works) {
   EXPECT_LT(answer.pieces[1].at, start + milliseconds(3100));
 }
 
-TEST(ChatEndpoint, the_end_of_a_stream_waits_for_the_commit) {
+TEST(TurnEndpoint, the_end_of_a_stream_waits_for_the_commit) {
   ChatServer server;
   server.scene.store.commit_takes = seconds(4);
   const auto start = server.now();
@@ -271,7 +271,7 @@ TEST(ChatEndpoint, the_end_of_a_stream_waits_for_the_commit) {
   }
 }
 
-TEST(ChatEndpoint, what_is_wrong_with_the_request_is_told_in_order) {
+TEST(TurnEndpoint, what_is_wrong_with_the_request_is_told_in_order) {
   ChatServer server;
   server.run([&](HttpCaller& c) -> Task<void> {
     const auto malformed = co_await c.post("/unknown", "{");
@@ -293,7 +293,7 @@ TEST(ChatEndpoint, what_is_wrong_with_the_request_is_told_in_order) {
   });
 }
 
-TEST(ChatEndpoint, an_engines_error_keeps_status_headers_and_openai_body) {
+TEST(TurnEndpoint, an_engines_error_keeps_status_headers_and_openai_body) {
   const std::string body = R"({"error": {"message":"slow down","extra":1}})";
   for (const auto& request : {kWhole, kStream}) {
     const auto answer = refused_with(request, refusal(429, body));
@@ -305,7 +305,7 @@ TEST(ChatEndpoint, an_engines_error_keeps_status_headers_and_openai_body) {
   }
 }
 
-TEST(ChatEndpoint, an_engines_error_of_another_shape_is_wrapped) {
+TEST(TurnEndpoint, an_engines_error_of_another_shape_is_wrapped) {
   for (const char* body :
        {"<html>Bad gateway</html>", R"({"detail":"flat"})", R"({"error":"flat"})",
         R"({"error":{"message":5}})", "[1]", "", "{\"error\":"}) {
@@ -317,7 +317,7 @@ TEST(ChatEndpoint, an_engines_error_of_another_shape_is_wrapped) {
   }
 }
 
-TEST(ChatEndpoint, errors_of_each_kind_have_their_status) {
+TEST(TurnEndpoint, errors_of_each_kind_have_their_status) {
   const std::vector<std::pair<ErrorKind, int>> rows{
       {ErrorKind::kInvalidRequest, 400}, {ErrorKind::kUnsupported, 400},
       {ErrorKind::kUnauthorized, 401},   {ErrorKind::kNotFound, 404},
@@ -328,7 +328,7 @@ TEST(ChatEndpoint, errors_of_each_kind_have_their_status) {
     EXPECT_EQ(refused_with(kWhole, base::error(kind, "no")).status, status);
 }
 
-TEST(ChatEndpoint, an_error_after_the_first_byte_is_an_event_and_never_a_finish) {
+TEST(TurnEndpoint, an_error_after_the_first_byte_is_an_event_and_never_a_finish) {
   ChatServer server;
   server.scene.engine.scripts.push_back(
       script({step("fi"), failing(seconds(0), base::error(ErrorKind::kEngine, "counts differ"))}));
@@ -344,7 +344,7 @@ TEST(ChatEndpoint, an_error_after_the_first_byte_is_an_event_and_never_a_finish)
   EXPECT_EQ(server.scene.store.dump(), before);
 }
 
-TEST(ChatEndpoint, a_store_that_cannot_commit_is_told_as_503_or_in_band) {
+TEST(TurnEndpoint, a_store_that_cannot_commit_is_told_as_503_or_in_band) {
   for (const auto& request : {kWhole, kStream}) {
     ChatServer server;
     server.scene.store.commit_fails = base::error(ErrorKind::kUnavailable, "disk full");
@@ -360,7 +360,7 @@ TEST(ChatEndpoint, a_store_that_cannot_commit_is_told_as_503_or_in_band) {
 }
 
 // The first turn of a conversation asks the store for nothing else.
-TEST(ChatEndpoint, a_store_that_is_known_to_take_no_turns_costs_no_sampling) {
+TEST(TurnEndpoint, a_store_that_is_known_to_take_no_turns_costs_no_sampling) {
   for (const char* path : {"/", "/s1"}) {
     ChatServer server;
     server.scene.store.takes_none = base::error(ErrorKind::kUnavailable, "the store can't write");
@@ -375,13 +375,13 @@ TEST(ChatEndpoint, a_store_that_is_known_to_take_no_turns_costs_no_sampling) {
   }
 }
 
-TEST(ChatEndpoint, a_store_that_cannot_look_up_the_session_is_503) {
+TEST(TurnEndpoint, a_store_that_cannot_look_up_the_session_is_503) {
   ChatServer server;
   server.scene.store.session_fails = base::error(ErrorKind::kUnavailable, "disk gone");
   EXPECT_EQ(server.post(kWhole).status, 503);
 }
 
-TEST(ChatEndpoint, stateless_chat_needs_no_session_and_finds_its_history) {
+TEST(TurnEndpoint, stateless_chat_needs_no_session_and_finds_its_history) {
   ChatServer server;
   server.run([&](HttpCaller& c) -> Task<void> {
     const auto first = co_await c.post("/", kWhole);
@@ -397,7 +397,7 @@ TEST(ChatEndpoint, stateless_chat_needs_no_session_and_finds_its_history) {
   });
 }
 
-TEST(ChatEndpoint, a_client_that_goes_away_takes_its_turn_along) {
+TEST(TurnEndpoint, a_client_that_goes_away_takes_its_turn_along) {
   for (const auto& request : {kWhole, kStream}) {
     for (const int when : {1, 3, 25}) {
       ChatServer server;
@@ -419,7 +419,7 @@ TEST(ChatEndpoint, a_client_that_goes_away_takes_its_turn_along) {
   }
 }
 
-TEST(ChatEndpoint, a_deleted_session_ends_its_running_turns) {
+TEST(TurnEndpoint, a_deleted_session_ends_its_running_turns) {
   for (const auto& request : {kWhole, kStream}) {
     for (const bool begun : {false, true}) {
       ChatServer server;

@@ -1,4 +1,4 @@
-#include "gateway/chat_endpoint.h"
+#include "gateway/turn_endpoint.h"
 
 #include <algorithm>
 #include <array>
@@ -7,11 +7,11 @@
 #include "base/gather.h"
 #include "base/timer.h"
 #include "base/utf8.h"
-#include "gateway/chat_answers.h"
 #include "gateway/error_policy.h"
 #include "gateway/grace.h"
 #include "gateway/passed_headers.h"
 #include "gateway/session_limits.h"
+#include "gateway/streamed_answer.h"
 #include "json/value.h"
 #include "protocol/openai_error.h"
 
@@ -80,23 +80,6 @@ base::Error busy(const std::string& id) {
   return failure;
 }
 
-// What the request says of its turn, as the engine is to see it. `patched` is the body where it is
-// not as it came.
-void fill_in(std::string_view body, protocol::ChatRequest& request, const std::string& patched,
-             TurnRequest& turn) {
-  turn.chat = patched.empty() ? body : std::string_view(patched);
-  turn.messages = std::move(request.messages);
-  turn.wants_tools = request.wants_tools();
-  turn.tools = std::move(request.tools);
-  turn.sampling = request.sampling;
-  turn.template_kwargs = std::move(request.chat_template_kwargs);
-  turn.choices = request.choices;
-  turn.model = request.model;
-  turn.parameters = std::move(request.parameters);
-  turn.stream = request.stream;
-  for (auto& message : turn.messages) protocol::drop_reserved(message);
-}
-
 }  // namespace
 
 Task<void> send_error(net::Responder& responder, const base::Error& error) {
@@ -114,9 +97,9 @@ Task<void> send_error(net::Responder& responder, const base::Error& error) {
 }
 
 // Tells of a request when it is over, however that came about.
-class ChatEndpoint::Watched {
+class TurnEndpoint::Watched {
  public:
-  Watched(ChatEndpoint& endpoint, Asked& asked, const net::Responder& responder)
+  Watched(TurnEndpoint& endpoint, Asked& asked, const net::Responder& responder)
       : endpoint_(endpoint), asked_(asked), responder_(responder) {
     if (auto* metrics = endpoint_.reporting_.metrics) metrics->began();
   }
@@ -126,7 +109,7 @@ class ChatEndpoint::Watched {
     auto& report = asked_.report;
     report.request_id = std::move(asked_.turn.request_id);
     report.mode = asked_.turn.rules.mode;
-    report.stream = asked_.request.stream;
+    report.stream = asked_.exchange->request.stream;
     report.status = responder_.status();
     report.watch = asked_.turn.watch;
     if (auto* metrics = endpoint_.reporting_.metrics) metrics->ended(report);
@@ -134,15 +117,36 @@ class ChatEndpoint::Watched {
   }
 
  private:
-  ChatEndpoint& endpoint_;
+  TurnEndpoint& endpoint_;
   Asked& asked_;
   const net::Responder& responder_;
 };
 
-Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& responder,
-                                base::CancelSignal& gone, Door door) {
+// The answer that a turn is shown to is what is kept of it. One that is read out of a log is not:
+// the log has one of its own.
+class TurnEndpoint::Keeping {
+ public:
+  Keeping(Asked& asked, AnswerForm& form) : asked_(asked) {
+    own_ = !asked.log;
+    if (own_) asked.turn.keeps = &form;
+  }
+  Keeping(const Keeping&) = delete;
+  Keeping& operator=(const Keeping&) = delete;
+  ~Keeping() {
+    if (own_) asked_.turn.keeps = nullptr;
+  }
+
+ private:
+  Asked& asked_;
+  bool own_;
+};
+
+Task<void> TurnEndpoint::handle(const net::Request& http, net::Responder& responder,
+                                base::CancelSignal& gone, Door door,
+                                std::unique_ptr<Exchange> exchange) {
   base::CancelSignal cancel;  // outlives what is registered with it
   Asked asked;
+  asked.exchange = std::move(exchange);
   asked.turn.watch = StopWatch(runtime_.clock());
   asked.report.door = door.kind;
   asked.report.owner = door.owner;
@@ -151,17 +155,18 @@ Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& respon
   co_await handle(http, responder, gone, std::move(door), asked, cancel);
 }
 
-Task<void> ChatEndpoint::refuse(Asked& asked, net::Responder& responder, const base::Error& error) {
+Task<void> TurnEndpoint::refuse(Asked& asked, net::Responder& responder, const base::Error& error) {
   note_failure(asked, error);
-  return send_error(responder, error);
+  const base::Error told = asked.exchange->in_words(error);
+  co_await send_error(responder, told);
 }
 
-void ChatEndpoint::note_failure(Asked& asked, const base::Error& error) {
+void TurnEndpoint::note_failure(Asked& asked, const base::Error& error) {
   asked.report.outcome = asked.deleted ? TurnOutcome::kDeleted : outcome_of(error);
   asked.report.failure = error;
 }
 
-void ChatEndpoint::note_answer(Asked& asked, const Turns& turns, const base::Status& written) {
+void TurnEndpoint::note_answer(Asked& asked, const Turns& turns, const base::Status& written) {
   if (!asked.repeats) asked.turn.watch.lap(Stage::kWrite);
   asked.report.turns = turns;
   if (!turns.empty()) asked.report.session_id = turns.front()->session_id;
@@ -169,14 +174,14 @@ void ChatEndpoint::note_answer(Asked& asked, const Turns& turns, const base::Sta
   if (!written.ok()) asked.report.outcome = TurnOutcome::kUndelivered;
 }
 
-Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& responder,
+Task<void> TurnEndpoint::handle(const net::Request& http, net::Responder& responder,
                                 base::CancelSignal& gone, Door door, Asked& asked,
                                 base::CancelSignal& cancel) {
-  auto request = protocol::read_chat_request(http.body, reading());
+  Exchange& exchange = *asked.exchange;
+  const auto read = exchange.read(http.body);
   asked.turn.watch.lap(Stage::kRead);
   const auto headers = read_headers(http, asked.turn);
-  if (!request) co_return co_await refuse(asked, responder, request.error());
-  asked.request = std::move(*request);
+  if (!read.ok()) co_return co_await refuse(asked, responder, read.error());
   if (!headers.ok()) co_return co_await refuse(asked, responder, headers.error());
   asked.turn.owner = door.owner;
   asked.turn.session_id = door.session_id;
@@ -192,11 +197,12 @@ Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& respon
   if (!session) co_return co_await refuse(asked, responder, session.error());
 
   protocol::ChatHead head;
-  head.id = "chatcmpl-" + base::new_base62_id(runtime_.random, 24);
+  head.id = std::string(exchange.id_prefix()) + base::new_base62_id(runtime_.random, 24);
   head.created = runtime_.clock().wall_ms() / 1000;
-  head.model = asked.request.model.empty() ? model_.name : asked.request.model;
+  head.model = exchange.request.model.empty() ? model_.name : exchange.request.model;
   std::optional<Grace> grace;
   std::shared_ptr<TurnLog> log;
+  asked.log = key->has_value();
   if (*key) {
     grace.emplace(runtime_.executor, retry_grace_, cancel);
     const auto own = std::make_shared<TurnLog>(head, grace->on_abandoned());
@@ -208,14 +214,15 @@ Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& respon
     grace->give_up = [this, log, &key] { return replays_.give_up(**key, log); };
   }
   const bool exists = session->has_value();
-  const auto entered = exists ? enter(**session, http, asked) : apply({}, http, asked);
+  auto entered = exists ? enter(**session, http, asked) : apply({}, http, asked);
+  if (entered.ok()) entered = co_await exchange.resolve(asked.turn, store_);
   if (!entered.ok()) {
     if (log) finish(**key, log, entered.error());
     co_return co_await refuse(asked, responder, entered.error());
   }
   // A line is free at once for what its agent asks next: a turn that nobody reads would hold it.
   if (log && asked.turn.rules.mode != SessionMode::kTree && !(*key)->by_key) grace->time = {};
-  fill_in(http.body, asked.request, asked.patched, asked.turn);
+  exchange.fill(asked.turn, runner_.reads_chat());
   asked.turn.completion_id = head.id;
   if (log) {
     std::vector<Task<void>> both;
@@ -229,29 +236,22 @@ Task<void> ChatEndpoint::handle(const net::Request& http, net::Responder& respon
   (void)co_await answer(asked, head, responder, source);
 }
 
-base::Status ChatEndpoint::takes(const SessionOptions& options) const {
+base::Status TurnEndpoint::takes(const SessionOptions& options) const {
   const std::string smallest = R"({"messages":[{"role":"user","content":"a"}]})";
   if (options.sampling.empty() && options.template_kwargs.empty()) return {};
   const auto body = with_session_values(smallest, options);
   if (!body) return body.error();
-  auto request = protocol::read_chat_request(*body, reading());
-  if (!request) return std::move(request).error();
+  ChatExchange exchange(model_);
+  if (auto read = exchange.read(*body); !read.ok()) return read;
   TurnRequest turn;
-  fill_in(*body, *request, {}, turn);
+  exchange.fill(turn, false);
   auto status = runner_.check(turn);
   if (status.ok() || status.error().field.starts_with("chat_template_kwargs")) return status;
   return std::move(status).error().within("sampling");
 }
 
-// By messages, what is not served here is the engine's to serve.
-protocol::ChatReadOptions ChatEndpoint::reading() const {
-  protocol::ChatReadOptions options;
-  if (model_.by_messages()) options.unserved = protocol::Unserved::kKeep;
-  return options;
-}
-
 // What headers say of a turn.
-base::Status ChatEndpoint::read_headers(const net::Request& http, TurnRequest& turn) {
+base::Status TurnEndpoint::read_headers(const net::Request& http, TurnRequest& turn) {
   if (auto status = read_id_header(http.headers, "x-request-id", turn.request_id); !status.ok())
     return status;
   if (auto status = read_id_header(http.headers, "x-thread-id", turn.thread_id); !status.ok())
@@ -261,7 +261,7 @@ base::Status ChatEndpoint::read_headers(const net::Request& http, TurnRequest& t
   return {};
 }
 
-Task<base::Result<std::optional<store::SessionInfo>>> ChatEndpoint::find_session(const Door& door) {
+Task<base::Result<std::optional<store::SessionInfo>>> TurnEndpoint::find_session(const Door& door) {
   if (door.use == store::SessionUse::kImplicit) co_return std::optional<store::SessionInfo>();
   auto session = co_await store_.session(door.session_id);
   if (!session) co_return session;
@@ -269,11 +269,11 @@ Task<base::Result<std::optional<store::SessionInfo>>> ChatEndpoint::find_session
   co_return no_session(door.session_id);
 }
 
-base::Status ChatEndpoint::enter(const store::SessionInfo& session, const net::Request& http,
+base::Status TurnEndpoint::enter(const store::SessionInfo& session, const net::Request& http,
                                  Asked& asked) {
   auto options = options_from_text(session.spec->options);
   if (!options) return std::move(options).error().within("the session's options");
-  const SessionUsed used{session, runtime_.clock().wall_ms(), asked.request.choices};
+  const SessionUsed used{session, runtime_.clock().wall_ms(), asked.exchange->request.choices};
   if (auto status = check_limits(options->limits, used); !status.ok()) return status;
   if (options->limits.tokens) asked.turn.tokens_left = *options->limits.tokens - session.tokens;
   if (auto status = apply(*options, http, asked); !status.ok()) return status;
@@ -282,7 +282,7 @@ base::Status ChatEndpoint::enter(const store::SessionInfo& session, const net::R
   return {};
 }
 
-base::Status ChatEndpoint::apply(const SessionOptions& options, const net::Request& http,
+base::Status TurnEndpoint::apply(const SessionOptions& options, const net::Request& http,
                                  Asked& asked) {
   asked.turn.rules = options.rules;
   if (options.rules.equality != trajectory::Equality::kExact) {
@@ -291,24 +291,17 @@ base::Status ChatEndpoint::apply(const SessionOptions& options, const net::Reque
     if (!spelling) return std::move(spelling).error().within("the session's options");
     asked.turn.spelling = *spelling;
   }
-  if (options.rules.mode != SessionMode::kTree && asked.request.choices > 1)
-    return base::invalid(
-        "n", "expected 1: a session of mode " + std::string(name(options.rules.mode)) +
-                 " is one line of turns, found " + std::to_string(asked.request.choices));
+  const unsigned choices = asked.exchange->request.choices;
+  if (options.rules.mode != SessionMode::kTree && choices > 1)
+    return base::invalid("n", "expected 1: a session of mode " +
+                                  std::string(name(options.rules.mode)) +
+                                  " is one line of turns, found " + std::to_string(choices));
   const bool plain = options.sampling.empty() && options.template_kwargs.empty();
-  if (plain && asked.request.choices == 1) return {};
-  auto body = with_session_values(http.body, options);
-  if (!body) return std::move(body).error();
-  const unsigned choices = asked.request.choices;
-  auto request = protocol::read_chat_request(*body, reading());
-  if (!request) return std::move(request).error();
-  asked.patched = std::move(*body);
-  asked.request = std::move(*request);
-  asked.request.choices = choices;
-  return {};
+  if (plain && choices == 1) return {};
+  return asked.exchange->pin(options);
 }
 
-Task<base::Result<Turns>> ChatEndpoint::run(Asked& asked, TurnObserver& observer,
+Task<base::Result<Turns>> TurnEndpoint::run(Asked& asked, TurnObserver& observer,
                                             base::CancelSignal& cancel) {
   auto turns = co_await runner_.run(asked.turn, observer, cancel);
   // Before the client hears of the end: its next request may come at once.
@@ -320,15 +313,20 @@ Task<base::Result<Turns>> ChatEndpoint::run(Asked& asked, TurnObserver& observer
   co_return std::move(turns);
 }
 
-Task<void> ChatEndpoint::run_for_all(Asked& asked, const RetryKey& key,
+Task<void> TurnEndpoint::run_for_all(Asked& asked, const RetryKey& key,
                                      std::shared_ptr<TurnLog> log, base::CancelSignal& cancel) {
-  TurnLogWriters writers(*log, asked.turn.choices);
+  // What is kept of the answer does not hang on who reads it.
+  std::unique_ptr<AnswerForm> form;
+  if (asked.exchange->keeps()) form = asked.exchange->answer(log->head);
+  TurnLogWriters writers(*log, asked.turn.choices, form.get());
+  asked.turn.keeps = form.get();
   auto turns = co_await run(asked, writers, cancel);
+  asked.turn.keeps = nullptr;
   finish(key, log, std::move(turns));
 }
 
 // Readers say for themselves what they got.
-void ChatEndpoint::finish(const RetryKey& key, const std::shared_ptr<TurnLog>& log,
+void TurnEndpoint::finish(const RetryKey& key, const std::shared_ptr<TurnLog>& log,
                           base::Result<Turns> turns) {
   const bool failed = !turns.ok();
   log->finish(std::move(turns));
@@ -338,7 +336,7 @@ void ChatEndpoint::finish(const RetryKey& key, const std::shared_ptr<TurnLog>& l
 }
 
 // What was deleted is not given again.
-Task<void> ChatEndpoint::repeat(Asked& asked, const RetryKey& key, std::shared_ptr<TurnLog> log,
+Task<void> TurnEndpoint::repeat(Asked& asked, const RetryKey& key, std::shared_ptr<TurnLog> log,
                                 net::Responder& responder, base::CancelSignal& gone) {
   const std::string id = log->session();
   if (!id.empty()) {
@@ -360,7 +358,7 @@ Task<void> ChatEndpoint::repeat(Asked& asked, const RetryKey& key, std::shared_p
   co_await follow(asked, key, std::move(log), responder, stop);
 }
 
-Task<base::Result<Turns>> ChatEndpoint::read(TurnLog::Reader& reader, TurnObserver& observer,
+Task<base::Result<Turns>> TurnEndpoint::read(TurnLog::Reader& reader, TurnObserver& observer,
                                              base::CancelSignal& gone) {
   auto turns = co_await reader.follow(observer, gone);
   if (turns || gone.reason() != kLate) co_return std::move(turns);
@@ -372,7 +370,7 @@ Task<base::Result<Turns>> ChatEndpoint::read(TurnLog::Reader& reader, TurnObserv
                             " s; it goes on, and the same request may ask for it again");
 }
 
-Task<void> ChatEndpoint::follow(Asked& asked, const RetryKey& key, std::shared_ptr<TurnLog> log,
+Task<void> TurnEndpoint::follow(Asked& asked, const RetryKey& key, std::shared_ptr<TurnLog> log,
                                 net::Responder& responder, base::CancelSignal& gone) {
   Written written = Written::kNot;
   {
@@ -386,18 +384,20 @@ Task<void> ChatEndpoint::follow(Asked& asked, const RetryKey& key, std::shared_p
                  runtime_.clock().now());
 }
 
-Task<ChatEndpoint::Written> ChatEndpoint::answer(Asked& asked, const protocol::ChatHead& head,
+Task<TurnEndpoint::Written> TurnEndpoint::answer(Asked& asked, const protocol::ChatHead& head,
                                                  net::Responder& responder, const Source& source) {
-  return asked.request.stream ? stream(asked, head, responder, source)
-                              : whole(asked, head, responder, source);
+  return asked.exchange->request.stream ? stream(asked, head, responder, source)
+                                        : whole(asked, head, responder, source);
 }
 
-Task<ChatEndpoint::Written> ChatEndpoint::stream(Asked& asked, const protocol::ChatHead& head,
+Task<TurnEndpoint::Written> TurnEndpoint::stream(Asked& asked, const protocol::ChatHead& head,
                                                  net::Responder& responder, const Source& source) {
   net::Headers headers;
   headers.add("Content-Type", "text/event-stream").add("X-Request-Id", asked.turn.request_id);
   headers.add("Cache-Control", "no-cache").add("X-Accel-Buffering", "no");
-  StreamedAnswer answer(runtime_, responder, model_, head, asked.request, headers);
+  const auto form = asked.exchange->answer(head);
+  StreamedAnswer answer(runtime_, responder, *form, asked.exchange->request.choices, headers);
+  const Keeping keeping(asked, *form);
   auto turns = co_await source(answer);
   const bool begun = answer.over();
   if (turns) {
@@ -407,21 +407,24 @@ Task<ChatEndpoint::Written> ChatEndpoint::stream(Asked& asked, const protocol::C
   }
   if (begun) {
     note_failure(asked, turns.error());
-    (void)co_await answer.fail(turns.error());
+    const base::Error told = asked.exchange->in_words(turns.error());
+    (void)co_await answer.fail(told);
   } else {
     co_await refuse(asked, responder, turns.error());
   }
   co_return Written::kNot;
 }
 
-Task<ChatEndpoint::Written> ChatEndpoint::whole(Asked& asked, const protocol::ChatHead& head,
+Task<TurnEndpoint::Written> TurnEndpoint::whole(Asked& asked, const protocol::ChatHead& head,
                                                 net::Responder& responder, const Source& source) {
   net::Headers headers;
   headers.add("Content-Type", "application/json").add("X-Request-Id", asked.turn.request_id);
-  WholeAnswers answers(model_, asked.request);
+  const auto form = asked.exchange->answer(head);
+  ShownAnswer answers(*form, asked.exchange->request.choices);
+  const Keeping keeping(asked, *form);
   auto turns = co_await source(answers);
   if (turns) {
-    const std::string body = answers.body(head, *turns);
+    const std::string body = form->whole(*turns);
     const auto sent = co_await responder.send(200, headers, body);
     note_answer(asked, *turns, sent);
     co_return sent.ok() ? Written::kWhole : Written::kNot;

@@ -1,5 +1,5 @@
 // Signs of life in silent streams, in virtual time.
-#include "gateway/chat_answers.h"
+#include "gateway/streamed_answer.h"
 
 #include <gtest/gtest.h>
 

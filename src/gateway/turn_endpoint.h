@@ -7,6 +7,7 @@
 
 #include "base/cancel.h"
 #include "gateway/doors.h"
+#include "gateway/exchange.h"
 #include "gateway/replays.h"
 #include "gateway/running_turns.h"
 #include "gateway/session_options.h"
@@ -14,7 +15,6 @@
 #include "gateway/turn_runner.h"
 #include "net/http_server.h"
 #include "protocol/chat_answer.h"
-#include "protocol/chat_request.h"
 
 namespace verbatim::gateway {
 
@@ -27,11 +27,11 @@ struct TurnReporting {
   std::function<void(const TurnReport&)> tell = {};  // behind the end of each; may be empty
 };
 
-// POST /v1/chat/completions, in a session or without one: reads the request, runs the turn, writes
-// the answer, streaming or whole.
-class ChatEndpoint {
+// Requests for turns, in a session or without one: reads the request, runs the turn, writes the
+// answer, streaming or whole. What the client's protocol has to say in it, its Exchange says.
+class TurnEndpoint {
  public:
-  ChatEndpoint(base::Runtime& runtime, const Model& model, store::Store& store, TurnRunner& runner,
+  TurnEndpoint(base::Runtime& runtime, const Model& model, store::Store& store, TurnRunner& runner,
                RunningTurns& running, Replays& replays, TurnReporting reporting = {},
                base::Duration retry_grace = kRetryGrace)
       : runtime_(runtime),
@@ -46,25 +46,25 @@ class ChatEndpoint {
   // `door` says which session is meant; one that must exist is looked up. `gone` fires when the
   // client hangs up. Answers the request in every case.
   base::Task<void> handle(const net::Request& http, net::Responder& responder,
-                          base::CancelSignal& gone, Door door);
+                          base::CancelSignal& gone, Door door, std::unique_ptr<Exchange> exchange);
 
   // Whether the engine takes what the session would lay down for each of its turns. The error names
   // the option.
   [[nodiscard]] base::Status takes(const SessionOptions& options) const;
 
  private:
-  [[nodiscard]] protocol::ChatReadOptions reading() const;
   // One request on its way.
   struct Asked {
-    protocol::ChatRequest request;
-    std::string patched;  // the body with the session's values in it; empty: as it came
+    std::unique_ptr<Exchange> exchange;
     TurnRequest turn;
     std::optional<RunningTurns::Entry> running;  // in a session
     TurnReport report;
     bool repeats = false;  // it reads the answer to another request
     bool deleted = false;  // its session was, meanwhile
+    bool log = false;      // the turns are shown to a log, for all that ask for them
   };
   class Watched;
+  class Keeping;
   base::Task<void> handle(const net::Request& http, net::Responder& responder,
                           base::CancelSignal& gone, Door door, Asked& asked,
                           base::CancelSignal& cancel);

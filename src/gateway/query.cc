@@ -1,0 +1,31 @@
+#include "gateway/query.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace verbatim::gateway {
+
+std::map<std::string_view, std::string_view> query_parameters(std::string_view text) {
+  std::map<std::string_view, std::string_view> parameters;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('&'), text.size());
+    const auto parameter = text.substr(0, end);
+    const auto equals = std::min(parameter.find('='), parameter.size());
+    parameters[parameter.substr(0, equals)] =
+        parameter.substr(std::min(equals + 1, parameter.size()));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parameters;
+}
+
+base::Status read_number(std::string_view text, const std::string& field, std::uint64_t min,
+                         std::uint64_t max, std::uint64_t& into) {
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), into);
+  if (failed == std::errc() && end == text.data() + text.size() && into >= min && into <= max)
+    return {};
+  return base::invalid(field, "expected an integer in [" + std::to_string(min) + ", " +
+                                  std::to_string(max) + "], found \"" +
+                                  std::string(text.substr(0, kMaxShown)) + "\"");
+}
+
+}  // namespace verbatim::gateway

@@ -1,0 +1,113 @@
+#include "gateway/response_items.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/utf8.h"
+#include "gateway/query.h"
+#include "json/value.h"
+
+namespace verbatim::gateway {
+
+namespace {
+
+using json::Value;
+using json::Writer;
+
+constexpr unsigned kIdLetters = 24;
+
+struct Prefix {
+  std::string_view type;
+  std::string_view prefix;
+};
+constexpr Prefix kPrefixes[] = {{"message", "msg_"},          {"reasoning", "rs_"},
+                                {"function_call", "fc_"},     {"function_call_output", "fco_"},
+                                {"custom_tool_call", "ctc_"}, {"custom_tool_call_output", "ctco_"},
+                                {"local_shell_call", "lsh_"}, {"local_shell_call_output", "lsho_"}};
+
+std::string_view prefix_of(std::string_view type) {
+  for (const auto& row : kPrefixes) {
+    if (row.type == type) return row.prefix;
+  }
+  return "item_";
+}
+
+// Text of a message, as a part.
+void write_content(Writer& w, const Value& content, bool assistant) {
+  if (!content.is_string()) {
+    w.raw(content.raw());
+    return;
+  }
+  w.begin_array().begin_object().field("type", assistant ? "output_text" : "input_text");
+  w.key("text").raw(content.raw());
+  if (assistant) w.key("annotations").begin_array().end_array();
+  w.end_object().end_array();
+}
+
+base::Error no_output(const std::string& id) {
+  return base::invalid("input", "the call " + shown_id(id) +
+                                    " has no output: send a function_call_output of this call_id "
+                                    "in front of what comes next");
+}
+
+base::Error no_call(const std::string& id) {
+  return base::invalid("input", "an output names the call " + shown_id(id) +
+                                    ", and no call of this id waits for one");
+}
+
+}  // namespace
+
+std::string shown_id(std::string_view id) {
+  if (id.size() <= kMaxShown && base::valid_utf8(id)) return "\"" + std::string(id) + "\"";
+  return "of " + std::to_string(id.size()) + " bytes";
+}
+
+void write_stored_item(Writer& w, const std::string& item, base::Random& random) {
+  const auto parsed = json::Document::parse(item);
+  if (!parsed || !parsed->root().is_object()) return;
+  const Value root = parsed->root();
+  const auto said = root.get("type");
+  const std::string type = said && said->is_string() ? said->string() : "message";
+  const bool message = type == "message";
+  const auto role = root.get("role");
+  const bool assistant = role && role->is_string() && role->string() == "assistant";
+  w.begin_object();
+  if (!root.get("id"))
+    w.field("id", std::string(prefix_of(type)) + base::new_base62_id(random, kIdLetters));
+  if (!said) w.field("type", type);
+  for (const auto& member : root) {
+    const std::string name = member.name();
+    if (member.value.is_null() && (name == "id" || name == "type" || name == "status")) continue;
+    w.key(name);
+    if (message && name == "content") {
+      write_content(w, member.value, assistant);
+    } else {
+      w.raw(member.value.raw());
+    }
+  }
+  if (message && !root.get("status")) w.field("status", "completed");
+  w.end_object();
+}
+
+base::Status check_calls(const trajectory::TurnPtr& previous,
+                         std::span<const message::Message> added) {
+  std::vector<std::string> waiting;
+  const auto wait_for = [&waiting](const message::Message& message) {
+    for (const auto& call : message.tool_calls) waiting.push_back(call.id);
+  };
+  if (previous) wait_for(previous->answer);
+  for (const auto& message : added) {
+    if (message.role == message::Role::kTool) {
+      const auto it = std::find(waiting.begin(), waiting.end(), message.tool_call_id);
+      if (it == waiting.end()) return no_call(message.tool_call_id);
+      waiting.erase(it);
+      continue;
+    }
+    if (!waiting.empty()) return no_output(waiting.front());
+    wait_for(message);
+  }
+  if (!waiting.empty()) return no_output(waiting.front());
+  return {};
+}
+
+}  // namespace verbatim::gateway

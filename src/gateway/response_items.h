@@ -1,0 +1,27 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/random.h"
+#include "base/result.h"
+#include "json/writer.h"
+#include "message/message.h"
+#include "trajectory/turn.h"
+
+namespace verbatim::gateway {
+
+// An id of a client's, as far as it may stand in an error.
+std::string shown_id(std::string_view id);
+
+// An item of a request as it is listed later: as it came, with an id where it has none; a message
+// with type, status and parts.
+void write_stored_item(json::Writer& w, const std::string& item, base::Random& random);
+
+// Every call of the conversation has its output behind it, and every output its call: those of
+// `previous` (null: none), and of what a request adds. kInvalidRequest naming the call.
+base::Status check_calls(const trajectory::TurnPtr& previous,
+                         std::span<const message::Message> added);
+
+}  // namespace verbatim::gateway

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/random.h"
+#include "gateway/exchange.h"
+#include "protocol/responses_request.h"
+
+namespace verbatim::gateway {
+
+// POST /v1/responses: what was said before is looked up by previous_response_id.
+class ResponsesExchange final : public Exchange {
+ public:
+  ResponsesExchange(const Model& model, base::Random& random) : model_(model), random_(random) {}
+
+  base::Status read(const std::string& body) override;
+  base::Status pin(const SessionOptions& options) override;
+  base::Task<base::Status> resolve(TurnRequest& turn, store::Store& store) override;
+  void fill(TurnRequest& turn, bool reads_chat) override;
+  [[nodiscard]] std::string_view id_prefix() const override { return "resp_"; }
+  [[nodiscard]] std::unique_ptr<AnswerForm> answer(const protocol::ChatHead& head) override;
+  [[nodiscard]] bool keeps() const override { return asked_.store; }
+  [[nodiscard]] base::Error in_words(base::Error error) const override;
+
+ private:
+  base::Status read_chat(const std::string& chat);
+  base::Status inherit(const store::StoredResponse& previous);
+  [[nodiscard]] std::string input_items();
+  [[nodiscard]] std::string chat_body(const TurnRequest& turn) const;
+
+  const Model& model_;
+  base::Random& random_;
+  protocol::ResponsesRequest asked_;
+  trajectory::TurnPtr previous_;
+  bool history_instructed_ = false;
+  std::string chat_;  // as chat would ask, for engines that read it
+  std::string owner_;
+  std::string input_;  // what was added, an array
+};
+
+}  // namespace verbatim::gateway

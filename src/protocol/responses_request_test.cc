@@ -1,0 +1,242 @@
+#include "protocol/responses_request.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "json/value.h"
+#include "protocol/responses_input.h"
+#include "protocol/responses_object.h"
+
+namespace verbatim::protocol {
+namespace {
+
+using base::ErrorKind;
+using message::Role;
+
+base::Result<ResponsesRequest> read_body(const std::string& body,
+                                         Unserved unserved = Unserved::kRefuse) {
+  const auto document = json::Document::parse(body);
+  EXPECT_TRUE(document.ok()) << body;
+  return read_responses_request(document->root(), unserved);
+}
+
+ResponsesRequest read(const std::string& body, Unserved unserved = Unserved::kRefuse) {
+  auto request = read_body(body, unserved);
+  EXPECT_TRUE(request.ok()) << body << ": " << (request ? "" : request.error().message);
+  return request ? std::move(*request) : ResponsesRequest{};
+}
+
+// A body with `rest` behind its input.
+std::string with(const std::string& rest) {
+  return R"({"input":"hi",)" + rest + "}";
+}
+std::string items(const std::string& list) {
+  return R"({"input":[)" + list + "]}";
+}
+
+// "field: message" of the refusal.
+std::string refusal(const std::string& body, ErrorKind kind = ErrorKind::kInvalidRequest,
+                    Unserved unserved = Unserved::kRefuse) {
+  const auto request = read_body(body, unserved);
+  if (request.ok()) return "accepted";
+  EXPECT_EQ(request.error().kind, kind) << body;
+  const auto& error = request.error();
+  return error.field.empty() ? error.message : error.field + ": " + error.message;
+}
+
+TEST(ResponsesRequest, a_string_and_one_item_of_a_user_are_the_same_messages) {
+  const auto text = read(R"({"input":"hello"})");
+  const auto item = read(items(R"({"role":"user","content":"hello"})"));
+  const auto parts =
+      read(items(R"({"type":"message","role":"user","content":[{"type":"input_text","text":"hel"},)"
+                 R"({"type":"input_text","text":"lo"}]})"));
+  EXPECT_EQ(text.messages, item.messages);
+  EXPECT_EQ(text.messages, parts.messages);
+  ASSERT_EQ(text.messages.size(), 1u);
+  EXPECT_EQ(text.messages[0].text, "hello");
+}
+
+TEST(ResponsesRequest, items_of_one_answer_are_one_message) {
+  const auto request = read(items(
+      R"({"role":"user","content":"hi"},)"
+      R"({"type":"reasoning","id":"rs_1","summary":[],"content":[{"type":"reasoning_text","text":"hm"}]},)"
+      R"({"type":"message","role":"assistant","content":[{"type":"output_text","text":"so"}]},)"
+      R"({"type":"function_call","call_id":"c1","name":"f","arguments":"{}"},)"
+      R"({"type":"custom_tool_call","call_id":"c2","name":"patch","input":"a \"b\""},)"
+      R"({"type":"local_shell_call","call_id":"c3","action":{"type":"exec","command":["ls"],"env":{}}},)"
+      R"({"type":"function_call","call_id":"c4","namespace":"agents","name":"run","arguments":"{}"},)"
+      R"({"type":"function_call_output","call_id":"c1","output":[{"type":"input_text","text":"one"}]},)"
+      R"({"type":"custom_tool_call_output","call_id":"c2","output":"two"},)"
+      R"({"type":"local_shell_call_output","id":"c3","output":"three"},)"
+      R"({"type":"function_call_output","call_id":"c4","output":"four"})"));
+  ASSERT_EQ(request.messages.size(), 6u);
+  const auto& answer = request.messages[1];
+  EXPECT_EQ(answer.role, Role::kAssistant);
+  EXPECT_EQ(answer.reasoning, "hm");
+  EXPECT_EQ(answer.text, "so");
+  ASSERT_EQ(answer.tool_calls.size(), 4u);
+  EXPECT_EQ(answer.tool_calls[1].arguments, R"({"input":"a \"b\""})");
+  EXPECT_EQ(answer.tool_calls[2].name, "local_shell");
+  EXPECT_EQ(answer.tool_calls[2].arguments, R"({"command":["ls"],"env":{}})");
+  EXPECT_EQ(answer.tool_calls[3].name, "agents__run");
+  const std::string expected[] = {"one", "two", "three", "four"};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto& output = request.messages[2 + i];
+    EXPECT_EQ(output.role, Role::kTool);
+    EXPECT_EQ(output.text, expected[i]);
+    EXPECT_EQ(output.tool_call_id, "c" + std::to_string(i + 1));
+  }
+}
+
+// What was sampled is not known by its summary or its cipher.
+TEST(ResponsesRequest, reasoning_without_its_text_is_absent) {
+  for (const char* reasoning :
+       {R"({"type":"reasoning","summary":[{"type":"summary_text","text":"short"}]})",
+        R"({"type":"reasoning","summary":[],"content":null,"encrypted_content":"xyz"})",
+        R"({"type":"reasoning","summary":[],"content":[]})"}) {
+    const auto request = read(items(std::string(reasoning) + R"(,{"role":"user","content":"go"})"));
+    ASSERT_EQ(request.messages.size(), 2u) << reasoning;
+    EXPECT_FALSE(request.messages[0].reasoning) << reasoning;
+  }
+}
+
+TEST(ResponsesRequest, kept_items_stand_beside_what_was_read_of_them) {
+  const std::string image =
+      R"({"role":"user","content":[{"type":"input_text","text":"see"},{"type":"input_image","image_url":"data:,"}]})";
+  const auto request = read(items(image + R"(,{"type":"mcp_list_tools","x":1})"), Unserved::kKeep);
+  ASSERT_EQ(request.messages.size(), 2u);
+  EXPECT_EQ(request.messages[0].text, "see");
+  EXPECT_EQ(unknown_member(request.messages[0], kItems), "[" + image + "]");
+  EXPECT_EQ(unknown_member(request.messages[0], kUnplaced), R"("input[0].content[1]")");
+  EXPECT_EQ(unknown_member(request.messages[1], kItems), R"([{"type":"mcp_list_tools","x":1}])");
+  EXPECT_EQ(unknown_member(request.messages[1], kUnplaced), R"("input[1]")");
+  // Only the Responses protocol has a place for them.
+  Conversation conversation;
+  conversation.messages = request.messages;
+  EXPECT_TRUE(check_conversation(Wire::kResponses, conversation).ok());
+  for (const auto wire : {Wire::kChat, Wire::kMessages}) {
+    const auto status = check_conversation(wire, conversation);
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().field, "input[0].content[1]");
+  }
+  EXPECT_EQ(refusal(items(image), ErrorKind::kUnsupported),
+            "input[0].content[1]: unsupported: content part of type \"input_image\"; only text is "
+            "served");
+  EXPECT_EQ(refusal(items(R"({"type":"mcp_list_tools"})"), ErrorKind::kUnsupported),
+            "input[0].type: unsupported: items of type \"mcp_list_tools\"");
+}
+
+TEST(ResponsesRequest, parameters_are_told_in_the_words_of_chat) {
+  const auto request = read(with(
+      R"("max_output_tokens":7,"temperature":0.30,"text":{"format":{"type":"json_schema","name":"n",)"
+      R"("schema":{"a":1}},"verbosity":"low"},"reasoning":{"effort":"high","summary":"auto"},)"
+      R"("tool_choice":{"type":"function","name":"f"},"include":["message.output_text.logprobs"],)"
+      R"("top_logprobs":2,"seed":3,"unheard_of":[1])"));
+  EXPECT_EQ(
+      request.chat,
+      R"({"max_completion_tokens":7,"temperature":0.30,"response_format":{"type":"json_schema",)"
+      R"("json_schema":{"name":"n","schema":{"a":1}}},"verbosity":"low","reasoning_effort":"high",)"
+      R"("tool_choice":{"type":"function","function":{"name":"f"}},"top_logprobs":2,"seed":3,)"
+      R"("unheard_of":[1],"logprobs":true})");
+}
+
+TEST(ResponsesRequest, each_error_names_its_field) {
+  EXPECT_EQ(refusal(R"({"model":"m"})"), "input: missing; expected a string or items");
+  EXPECT_EQ(refusal(R"({"input":7})"),
+            "input: expected a string or an array of items, found a number");
+  EXPECT_EQ(refusal(R"({"input":[]})"), "input: must not be empty");
+  EXPECT_EQ(refusal(items(R"({"role":"tool","content":"x"})")),
+            "input[0].role: expected one of system, developer, user, assistant");
+  EXPECT_EQ(refusal(items(R"({"role":"user","content":[{"type":"input_text"}]})")),
+            "input[0].content[0].text: missing; expected a string");
+  EXPECT_EQ(refusal(items(R"({"type":"function_call","call_id":"c"})")),
+            "input[0].name: a call without a name");
+  EXPECT_EQ(refusal(items(R"({"type":"function_call_output","output":"x"})")),
+            "input[0].call_id: missing; expected a string");
+  EXPECT_EQ(refusal(items(R"({"type":"item_reference","id":"msg_1"})"), ErrorKind::kUnsupported,
+                    Unserved::kKeep),
+            "input[0].type: unsupported: items of type \"item_reference\"; send the item, or "
+            "previous_response_id");
+  EXPECT_EQ(refusal(with(R"("previous_response_id":"")")),
+            "previous_response_id: expected an id of 1 to 512 bytes, found 0 bytes");
+  EXPECT_EQ(refusal(with(R"("store":"yes")")), "store: expected a boolean, found a string");
+  EXPECT_EQ(refusal(with(R"("max_tool_calls":0)")),
+            "max_tool_calls: expected an integer >= 1, found 0");
+  EXPECT_EQ(refusal(with(R"("include":["file_search_call.results"])"), ErrorKind::kUnsupported),
+            "include[0]: unsupported: \"file_search_call.results\" asks for something of a tool "
+            "that the server would run");
+  EXPECT_EQ(refusal(with(R"("text":{"tone":"x"})"), ErrorKind::kUnsupported),
+            "text.tone: unsupported: unknown parameter");
+  EXPECT_EQ(refusal(with(R"("tools":[{"type":"web_search"}])"), ErrorKind::kUnsupported),
+            "tools[0].type: unsupported: tools of type \"web_search\", which the server would have "
+            "to run; leave it out");
+  EXPECT_EQ(
+      refusal(with(R"("tools":[{"type":"function","name":"f"},{"type":"custom","name":"f"}])")),
+      "tools[1].name: another tool has the name f already");
+  EXPECT_EQ(
+      refusal(with(R"("tools":[{"type":"namespace","name":"n","tools":[{"type":"custom"}]}])")),
+      "tools[0].tools[0].type: expected \"function\"");
+}
+
+TEST(ResponsesTools, each_goes_up_as_a_function_and_comes_back_as_what_it_is) {
+  const auto request = read(with(
+      R"("tools":[{"type":"function","name":"f","description":null,"parameters":{"type":"object"}},)"
+      R"({"type":"custom","name":"patch","description":"d","format":{"type":"grammar","syntax":"lark","definition":"start: X"}},)"
+      R"({"type":"local_shell"},{"type":"namespace","name":"agents","tools":[{"type":"function","name":"run"}]}])"));
+  const auto& functions = request.tools.functions();
+  ASSERT_EQ(functions.size(), 4u);
+  EXPECT_EQ(functions[0].raw,
+            R"({"type":"function","function":{"name":"f","parameters":{"type":"object"}}})");
+  EXPECT_NE(functions[1].raw.find("start: X"), std::string::npos);
+  EXPECT_EQ(request.tools.at("patch").kind, ToolKind::kCustom);
+  EXPECT_EQ(request.tools.at("local_shell").kind, ToolKind::kLocalShell);
+  const auto run = request.tools.at("agents__run");
+  EXPECT_EQ(run.kind, ToolKind::kFunction);
+  EXPECT_EQ(run.name, "run");
+  EXPECT_EQ(run.space, "agents");
+  EXPECT_EQ(request.tools.at("made_up").name, "made_up");
+}
+
+TEST(ResponsesTools, long_names_keep_apart) {
+  const std::string space(40, 's');
+  const std::string one = function_name(space, std::string(40, 'a') + "1");
+  const std::string two = function_name(space, std::string(40, 'a') + "2");
+  EXPECT_EQ(one.size(), 64u);
+  EXPECT_EQ(two.size(), 64u);
+  EXPECT_NE(one, two);
+}
+
+// Every key of the schema is there, in the caller's spelling where there is one.
+TEST(ResponsesObject, repeats_what_was_asked_and_completes_it) {
+  const auto request = read(with(
+      R"("temperature":0.30,"tools":[{"type":"function","name":"f"}],"reasoning":{"effort":"low"},)"
+      R"("text":{"verbosity":"low"},"metadata":{"a":"b"},"store":false)"));
+  const auto members = response_members(request.echo, "resp_0");
+  const auto value = [&](std::string_view name) -> std::string {
+    std::string found;
+    for (const auto& [key, raw] : members) {
+      if (key != name) continue;
+      EXPECT_TRUE(found.empty()) << name << " stands there twice";
+      found = raw;
+    }
+    return found;
+  };
+  EXPECT_EQ(value("temperature"), "0.30");
+  EXPECT_EQ(value("store"), "false");
+  EXPECT_EQ(value("metadata"), R"({"a":"b"})");
+  EXPECT_EQ(value("previous_response_id"), R"("resp_0")");
+  EXPECT_EQ(
+      value("tools"),
+      R"([{"type":"function","name":"f","description":null,"parameters":null,"strict":null}])");
+  EXPECT_EQ(value("reasoning"), R"({"effort":"low","summary":null})");
+  EXPECT_EQ(value("text"), R"({"verbosity":"low","format":{"type":"text"}})");
+  for (const char* name :
+       {"instructions", "tool_choice", "truncation", "parallel_tool_calls", "top_p",
+        "presence_penalty", "frequency_penalty", "top_logprobs", "max_output_tokens",
+        "max_tool_calls", "background", "service_tier", "safety_identifier", "prompt_cache_key"})
+    EXPECT_FALSE(value(name).empty()) << name;
+}
+
+}  // namespace
+}  // namespace verbatim::protocol

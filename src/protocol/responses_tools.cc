@@ -1,0 +1,194 @@
+#include "protocol/responses_tools.h"
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/sha256.h"
+#include "protocol/raw_parameters.h"
+#include "protocol/typed.h"
+
+namespace verbatim::protocol {
+namespace {
+
+using base::Result;
+using base::Status;
+using json::Value;
+using json::Writer;
+
+// As OpenAI bounds names of functions.
+constexpr std::size_t kMaxName = 64;
+constexpr std::size_t kDigestDigits = 16;
+
+constexpr std::string_view kShellDeclaration =
+    R"({"type":"function","function":{"name":"local_shell","description":"Runs a command on the )"
+    R"(user's machine and returns its output.","parameters":{"type":"object","properties":{)"
+    R"("command":{"type":"array","items":{"type":"string"},"description":"The program and its )"
+    R"(arguments."},"working_directory":{"type":"string"},"timeout_ms":{"type":"integer"},)"
+    R"("env":{"type":"object","additionalProperties":{"type":"string"}}},"required":["command"]}}})";
+
+Result<std::string> name_of(const Value& tool, const std::string& field) {
+  const auto name = tool.get("name");
+  if (!name) return base::invalid(field + ".name", "missing; expected a string");
+  auto text = read_string(*name, field + ".name");
+  if (text && text->empty()) return base::invalid(field + ".name", "must not be empty");
+  return text;
+}
+
+Status check_member(const Value& tool, const char* name, bool object, const std::string& field) {
+  const auto value = tool.get(name);
+  if (!value || (object ? value->is_object() : value->is_string())) return {};
+  return mismatch(field + "." + name, object ? "an object" : "a string", *value);
+}
+
+// The text that tells the model how a custom tool's input is to look.
+std::string custom_description(const Value& tool) {
+  std::string text;
+  if (const auto said = tool.get("description"); said && said->is_string()) text = said->string();
+  const auto format = tool.get("format");
+  if (!format || !format->is_object()) return text;
+  const auto definition = format->get("definition");
+  const auto syntax = format->get("syntax");
+  if (!definition || !definition->is_string()) return text;
+  if (!text.empty()) text += "\n\n";
+  text += "The input must match this grammar";
+  if (syntax && syntax->is_string()) text += " (" + syntax->string() + ")";
+  return text + ":\n" + definition->string();
+}
+
+std::string custom_declaration(const Value& tool, std::string_view function) {
+  Writer w;
+  w.begin_object().field("type", "function").key("function").begin_object();
+  w.field("name", function);
+  const std::string description = custom_description(tool);
+  if (!description.empty()) w.field("description", description);
+  w.key("parameters")
+      .raw(R"({"type":"object","properties":{"input":{"type":"string"}},"required":["input"],)"
+           R"("additionalProperties":false})");
+  w.end_object().end_object();
+  return w.take();
+}
+
+}  // namespace
+
+std::string function_name(std::string_view space, std::string_view name) {
+  std::string whole(space);
+  if (!space.empty()) whole += "__";
+  whole += name;
+  if (space.empty() || whole.size() <= kMaxName) return whole;
+  const std::string digest = base::sha256_hex(whole).substr(0, kDigestDigits);
+  return whole.substr(0, kMaxName - kDigestDigits - 2) + "__" + digest;
+}
+
+std::string custom_arguments(std::string_view input) {
+  Writer w;
+  w.begin_object().field("input", input).end_object();
+  return w.take();
+}
+
+Status ResponsesTools::declare(Entry entry, std::string function, const std::string& field) {
+  if (!entries_.emplace(function, std::move(entry)).second)
+    return base::invalid(field + ".name", "another tool has the name " + function + " already");
+  return {};
+}
+
+Status ResponsesTools::add_function(const Value& tool, const std::string& space,
+                                    const std::string& field) {
+  auto name = name_of(tool, field);
+  if (!name) return std::move(name).error();
+  if (auto s = check_member(tool, "description", false, field); !s.ok()) return s;
+  if (auto s = check_member(tool, "parameters", true, field); !s.ok()) return s;
+  const std::string function = function_name(space, *name);
+  Writer w;
+  w.begin_object().field("type", "function").key("function").begin_object();
+  w.field("name", function);
+  for (const auto member : tool) {
+    const std::string key = member.name();
+    if (key == "type" || key == "name" || member.value.is_null() ||
+        !is_last(tool, key, member.value))
+      continue;
+    w.key(key).raw(member.value.raw());
+  }
+  w.end_object().end_object();
+  functions_.push_back({function, w.take()});
+  return declare({ToolKind::kFunction, std::move(*name), space}, function, field);
+}
+
+Status ResponsesTools::add_space(const Value& tool, const std::string& field) {
+  auto name = name_of(tool, field);
+  if (!name) return std::move(name).error();
+  const auto members = tool.get("tools");
+  if (!members) return base::invalid(field + ".tools", "missing; expected an array of functions");
+  if (!members->is_array()) return mismatch(field + ".tools", "an array of functions", *members);
+  std::size_t number = 0;
+  for (const auto& member : *members) {
+    const std::string path = protocol::at(field + ".tools", number++);
+    if (!member.value.is_object()) return mismatch(path, "an object", member.value);
+    const auto type = member.value.get("type");
+    if (!type || !type->is_string() || type->string() != "function")
+      return base::invalid(path + ".type", "expected \"function\"");
+    if (auto s = add_function(member.value, *name, path); !s.ok()) return s;
+  }
+  return {};
+}
+
+Status ResponsesTools::add(const Value& tool, const std::string& field) {
+  if (!tool.is_object()) return mismatch(field, "an object", tool);
+  if (tool.size() > kMaxMembers) return too_many_members(field, kMaxMembers);
+  const auto type = tool.get("type");
+  if (!type) return base::invalid(field + ".type", "missing; expected \"function\"");
+  if (!type->is_string()) return mismatch(field + ".type", "a string", *type);
+  const std::string word = type->string();
+  if (word == "function") return add_function(tool, "", field);
+  if (word == "namespace") return add_space(tool, field);
+  if (word == "local_shell") {
+    functions_.push_back({std::string(kLocalShell), std::string(kShellDeclaration)});
+    return declare({ToolKind::kLocalShell, std::string(kLocalShell), ""}, std::string(kLocalShell),
+                   field);
+  }
+  if (word != "custom")
+    return unsupported(field + ".type", "tools of type " + found(*type) +
+                                            ", which the server would have to run; leave it out");
+  auto name = name_of(tool, field);
+  if (!name) return std::move(name).error();
+  functions_.push_back({*name, custom_declaration(tool, *name)});
+  return declare({ToolKind::kCustom, *name, ""}, *name, field);
+}
+
+Result<ResponsesTools> ResponsesTools::read(const Value& tools) {
+  if (!tools.is_array()) return mismatch("tools", "an array of tools", tools);
+  ResponsesTools read;
+  std::size_t number = 0;
+  for (const auto& tool : tools) {
+    if (auto s = read.add(tool.value, protocol::at("tools", number++)); !s.ok())
+      return std::move(s).error();
+  }
+  return read;
+}
+
+ResponsesTools::Entry ResponsesTools::at(const std::string& function) const {
+  const auto known = entries_.find(function);
+  return known == entries_.end() ? Entry{ToolKind::kFunction, function, ""} : known->second;
+}
+
+void write_tools_echo(Writer& w, const Value& tools) {
+  constexpr std::array<std::string_view, 3> kWhole{"description", "parameters", "strict"};
+  w.begin_array();
+  for (const auto& tool : tools) {
+    const auto type = tool.value.get("type");
+    const bool function = type && type->is_string() && type->string() == "function";
+    if (!function) {
+      w.raw(tool.value.raw());
+      continue;
+    }
+    w.begin_object();
+    for (const auto member : tool.value) w.key(member.name()).raw(member.value.raw());
+    for (const auto name : kWhole) {
+      if (!tool.value.find(name)) w.key(name).null();
+    }
+    w.end_object();
+  }
+  w.end_array();
+}
+
+}  // namespace verbatim::protocol
