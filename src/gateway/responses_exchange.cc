@@ -156,7 +156,7 @@ std::unique_ptr<AnswerForm> ResponsesExchange::answer(const protocol::ChatHead& 
   plan.instructed = asked_.instructions.has_value();
   plan.owner = owner_;
   plan.input = input_;
-  return std::make_unique<ResponsesForm>(std::move(plan));
+  return std::make_unique<ResponsesForm>(model_, std::move(plan));
 }
 
 base::Error ResponsesExchange::in_words(base::Error error) const {

@@ -16,8 +16,8 @@ protocol::ResponsesEmitter::Draw ids_of(const std::string& response) {
 
 }  // namespace
 
-ResponsesForm::ResponsesForm(ResponsePlan plan)
-    : plan_(std::move(plan)), emitter_(plan_.head, ids_of(plan_.head.id)) {}
+ResponsesForm::ResponsesForm(const Model& model, ResponsePlan plan)
+    : model_(model), plan_(std::move(plan)), emitter_(plan_.head, ids_of(plan_.head.id)) {}
 
 void ResponsesForm::show(std::uint32_t, std::span<const message::Event> events,
                          const engine::TokenChunk&) {
@@ -30,8 +30,13 @@ void ResponsesForm::conclude(const trajectory::Turn& turn) {
   if (!status_.empty()) return;
   status_ = turn.finish == message::FinishReason::kLength ? "incomplete" : "completed";
   emitter_.close(status_, events_);
+  auto usage = usage_of(turn);
+  if (turn.token_exact) {
+    const bool open = model_.markers->reasoning_open(turn.prompt);
+    usage.reasoning_tokens = model_.markers->reasoning_ids(open, turn.completion);
+  }
   const bool whole = status_ == "completed";
-  object_ = emitter_.whole(status_, usage_of(turn), whole ? turn.times.committed_ms / 1000 : 0);
+  object_ = emitter_.whole(status_, usage, whole ? turn.times.committed_ms / 1000 : 0);
 }
 
 std::unique_ptr<store::StoredResponse> ResponsesForm::record(const trajectory::Turn& turn) {

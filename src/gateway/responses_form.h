@@ -3,6 +3,7 @@
 #include <string>
 
 #include "gateway/answer_form.h"
+#include "gateway/model.h"
 #include "protocol/responses_emitter.h"
 
 namespace verbatim::gateway {
@@ -20,7 +21,7 @@ struct ResponsePlan {
 // Answers to POST /v1/responses. Two of one response say the same to the byte.
 class ResponsesForm final : public AnswerForm {
  public:
-  explicit ResponsesForm(ResponsePlan plan);
+  ResponsesForm(const Model& model, ResponsePlan plan);
 
   void show(std::uint32_t choice, std::span<const message::Event> events,
             const engine::TokenChunk& chunk) override;
@@ -34,6 +35,7 @@ class ResponsesForm final : public AnswerForm {
   void conclude(const trajectory::Turn& turn);
   void frame();
 
+  const Model& model_;
   const ResponsePlan plan_;
   protocol::ResponsesEmitter emitter_;
   protocol::NamedEvents events_;

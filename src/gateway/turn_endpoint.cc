@@ -339,15 +339,18 @@ void TurnEndpoint::finish(const RetryKey& key, const std::shared_ptr<TurnLog>& l
 Task<void> TurnEndpoint::repeat(Asked& asked, const RetryKey& key, std::shared_ptr<TurnLog> log,
                                 net::Responder& responder, base::CancelSignal& gone) {
   const std::string id = log->session();
+  base::Status given;
   if (!id.empty()) {
     const auto session = co_await store_.session(id);
-    if (!session || !session->has_value()) {
-      const auto refused = session ? no_session(id) : session.error();
-      {
-        const TurnLog::Reader reader(log, runtime_.executor);
-      }
-      co_return co_await refuse(asked, responder, refused);
+    if (!session || !session->has_value()) given = session ? no_session(id) : session.error();
+  }
+  // It says the same as the first, with what that took over from what goes before.
+  if (given.ok()) given = co_await asked.exchange->resolve(asked.turn, store_);
+  if (!given.ok()) {
+    {
+      const TurnLog::Reader reader(log, runtime_.executor);
     }
+    co_return co_await refuse(asked, responder, given.error());
   }
   // Each who waits has its own time, whatever holds up the turn: a disk has none.
   base::CancelSignal stop;

@@ -21,7 +21,7 @@ void write_usage(Writer& w, const message::Usage* usage) {
   w.key("input_tokens_details").begin_object();
   w.field("cached_tokens", usage->cached_tokens.value_or(0)).end_object();
   w.field("output_tokens", usage->completion_tokens).key("output_tokens_details").begin_object();
-  w.field("reasoning_tokens", 0).end_object();
+  w.field("reasoning_tokens", usage->reasoning_tokens.value_or(0)).end_object();
   w.field("total_tokens", usage->prompt_tokens + usage->completion_tokens).end_object();
 }
 

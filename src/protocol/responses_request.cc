@@ -27,9 +27,11 @@ constexpr std::array<std::string_view, 20> kEchoed{
     "user",         "store",          "safety_identifier",   "prompt_cache_key"};
 // Change nothing of the answer; where it goes up by messages, they go with it.
 constexpr std::array<std::string_view, 2> kBookkeeping{"client_metadata", "stream_options"};
-// What `include` may ask for; the last is a parameter of sampling.
+// What `include` may ask for, and what it may not.
 constexpr std::string_view kEncrypted = "reasoning.encrypted_content";
 constexpr std::string_view kLogprobs = "message.output_text.logprobs";
+constexpr std::string_view kNoLogprobs =
+    "logprobs of the text; leave them out (records and /v1/chat/completions have them)";
 
 template <class Names>
 bool is_among(const Names& names, std::string_view name) {
@@ -60,7 +62,6 @@ class RequestReader {
       if (is_among(kEchoed, name)) request_.echo.emplace_back(name, member.value.raw());
       if (auto s = read(name, member.value); !s.ok()) return std::move(s).error();
     }
-    if (logprobs_) chat_.field("logprobs", true);
     chat_.end_object();
     request_.chat = chat_.take();
     return std::move(request_);
@@ -74,7 +75,7 @@ class RequestReader {
   };
 
   Status read(const std::string& name, const Value& value) {
-    static constexpr std::array<Row, 16> kRows{
+    static constexpr std::array<Row, 18> kRows{
         {{"input", &RequestReader::read_input},
          {"instructions", &RequestReader::read_instructions},
          {"previous_response_id", &RequestReader::read_previous},
@@ -89,6 +90,8 @@ class RequestReader {
          {"text", &RequestReader::read_text},
          {"reasoning", &RequestReader::read_reasoning},
          {"top_logprobs", &RequestReader::read_top_logprobs},
+         {"logprobs", &RequestReader::read_logprobs},
+         {"n", &RequestReader::read_n},
          {"truncation", &RequestReader::read_truncation},
          {"prompt", &RequestReader::read_prompt}}};
     for (const Row& row : kRows) {
@@ -180,8 +183,8 @@ class RequestReader {
       const std::string path = at(field, number++);
       auto word = read_string(entry.value, path);
       if (!word) return std::move(word).error();
-      if (*word == kLogprobs) logprobs_ = true;
-      if (*word != kLogprobs && *word != kEncrypted)
+      if (*word == kLogprobs) return unsupported(path, kNoLogprobs);
+      if (*word != kEncrypted)
         return unsupported(
             path, found(entry.value) + " asks for something of a tool that the server would run");
     }
@@ -200,10 +203,21 @@ class RequestReader {
   }
 
   Status read_top_logprobs(const Value& value, const std::string& field) {
-    const auto count = value.integer();
-    if (count && *count > 0) logprobs_ = true;
-    chat_.key(field).raw(value.raw());
-    return {};
+    auto count = read_integer(value, field, {.min = 0, .expected = "an integer >= 0"});
+    if (!count) return std::move(count).error();
+    return *count == 0 ? Status() : unsupported(field, kNoLogprobs);
+  }
+
+  // Of Chat Completions; an answer has no place for what they ask for.
+  Status read_logprobs(const Value& value, const std::string& field) {
+    auto wanted = read_bool(value, field);
+    if (!wanted) return std::move(wanted).error();
+    return *wanted ? unsupported(field, kNoLogprobs) : Status();
+  }
+
+  Status read_n(const Value& value, const std::string& field) {
+    if (value.raw() == "1") return {};
+    return unsupported(field, "a response is one answer; ask several times");
   }
 
   Status read_truncation(const Value& value, const std::string& field) {
@@ -264,7 +278,6 @@ class RequestReader {
   const Unserved unserved_;
   ResponsesRequest request_;
   Writer chat_;
-  bool logprobs_ = false;
 };
 
 }  // namespace

@@ -131,14 +131,14 @@ TEST(ResponsesRequest, parameters_are_told_in_the_words_of_chat) {
   const auto request = read(with(
       R"("max_output_tokens":7,"temperature":0.30,"text":{"format":{"type":"json_schema","name":"n",)"
       R"("schema":{"a":1}},"verbosity":"low"},"reasoning":{"effort":"high","summary":"auto"},)"
-      R"("tool_choice":{"type":"function","name":"f"},"include":["message.output_text.logprobs"],)"
-      R"("top_logprobs":2,"seed":3,"unheard_of":[1])"));
+      R"("tool_choice":{"type":"function","name":"f"},"include":["reasoning.encrypted_content"],)"
+      R"("top_logprobs":0,"logprobs":false,"n":1,"seed":3,"unheard_of":[1])"));
   EXPECT_EQ(
       request.chat,
       R"({"max_completion_tokens":7,"temperature":0.30,"response_format":{"type":"json_schema",)"
       R"("json_schema":{"name":"n","schema":{"a":1}}},"verbosity":"low","reasoning_effort":"high",)"
-      R"("tool_choice":{"type":"function","function":{"name":"f"}},"top_logprobs":2,"seed":3,)"
-      R"("unheard_of":[1],"logprobs":true})");
+      R"("tool_choice":{"type":"function","function":{"name":"f"}},"seed":3,)"
+      R"("unheard_of":[1]})");
 }
 
 TEST(ResponsesRequest, each_error_names_its_field) {
@@ -166,6 +166,13 @@ TEST(ResponsesRequest, each_error_names_its_field) {
   EXPECT_EQ(refusal(with(R"("include":["file_search_call.results"])"), ErrorKind::kUnsupported),
             "include[0]: unsupported: \"file_search_call.results\" asks for something of a tool "
             "that the server would run");
+  for (const char* logprobs : {R"("include":["message.output_text.logprobs"])",
+                               R"("top_logprobs":2)", R"("logprobs":true)"})
+    EXPECT_NE(refusal(with(logprobs), ErrorKind::kUnsupported).find("logprobs of the text"),
+              std::string::npos)
+        << logprobs;
+  EXPECT_EQ(refusal(with(R"("n":2)"), ErrorKind::kUnsupported),
+            "n: unsupported: a response is one answer; ask several times");
   EXPECT_EQ(refusal(with(R"("text":{"tone":"x"})"), ErrorKind::kUnsupported),
             "text.tone: unsupported: unknown parameter");
   EXPECT_EQ(refusal(with(R"("tools":[{"type":"web_search"}])"), ErrorKind::kUnsupported),

@@ -155,6 +155,20 @@ def test_two_that_go_on_from_one_extend_the_same_ids(place):
         assert calls[child]["prompt_ids"][:len(whole)] == whole
 
 
+def test_a_repeat_gets_the_same_bytes(place):
+    """Also of what it took over from the response before."""
+    at = place(TOKENS, [{"text": CALL}, {"text": "<think>\nhm</think>\n\nSunny."}])
+    first = at.create(input="go", tools=[WEATHER], temperature=0.25).json()
+    call = first["output"][0]["call_id"]
+    body = {"input": [{"type": "function_call_output", "call_id": call, "output": "21"}], "previous_response_id": first["id"]}
+    answers = [at.http.post("/v1/responses", json={"model": at.model, **body}, headers={"Idempotency-Key": "k1"}) for _ in range(2)]
+    assert answers[0].status_code == 200 and answers[0].content == answers[1].content
+    assert len(at.stack.sim.log()) == 2
+    assert at.http.get(f"/v1/responses/{answers[0].json()['id']}").content == answers[0].content
+    usage = answers[0].json()["usage"]
+    assert 0 < usage["output_tokens_details"]["reasoning_tokens"] < usage["output_tokens"]
+
+
 def test_what_is_not_stored_can_not_be_gone_on_from(place):
     at = place(TOKENS, [{"text": "one"}, {"text": "two"}])
     first = at.create(input="a", store=False).json()

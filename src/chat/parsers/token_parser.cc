@@ -74,6 +74,31 @@ bool TokenMarkers::reasoning_open_after(bool open_before,
   return is_open;
 }
 
+std::size_t TokenMarkers::reasoning_ids(bool open_before,
+                                        std::span<const base::TokenId> completion) const {
+  if (grammar_.reasoning_close.empty()) return 0;
+  const auto* open = tokenizer_.added(grammar_.reasoning_open);
+  const auto* close = tokenizer_.added(grammar_.reasoning_close);
+  const bool tokens = open != nullptr && close != nullptr;
+  // Ids up to and with the one that closes it; all of them where none does.
+  std::size_t count = 0;
+  std::string text;
+  for (const auto id : completion) {
+    ++count;
+    if (tokens && id == close->id) break;
+    if (tokens) continue;
+    const auto bytes = tokenizer_.bytes(id);
+    text += bytes;
+    const auto tail = grammar_.reasoning_close.size() + bytes.size();
+    const auto from = text.size() > tail ? text.size() - tail : 0;
+    if (text.find(grammar_.reasoning_close, from) != std::string::npos) break;
+  }
+  const auto before_close = completion.first(count);
+  const bool closed = !reasoning_open_after(true, before_close);
+  const auto inside = closed ? before_close.first(count - 1) : before_close;
+  return reasoning_open_after(open_before, inside) ? count : 0;
+}
+
 TokenParser::TokenParser(const TokenMarkers& markers, const TurnStart& start,
                          std::vector<std::string> stop_strings)
     : markers_(markers),

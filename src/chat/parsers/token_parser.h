@@ -32,6 +32,10 @@ class TokenMarkers {
   [[nodiscard]] bool reasoning_open_after(bool open_before,
                                           std::span<const base::TokenId> completion) const;
 
+  // How many ids of the completion are reasoning, its close tag included.
+  [[nodiscard]] std::size_t reasoning_ids(bool open_before,
+                                          std::span<const base::TokenId> completion) const;
+
   // Whether `text` holds a tag that is a token of its own: such text is never seen as text.
   [[nodiscard]] bool holds_marker(std::string_view text) const;
 

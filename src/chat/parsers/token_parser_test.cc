@@ -135,5 +135,23 @@ TEST(TokenMarkers, reasoning_is_open_where_the_prompt_ends_inside_it) {
   EXPECT_FALSE(markers.reasoning_open(ByteTokenizer::ordinary("<think>\n")));
 }
 
+TEST(TokenMarkers, count_the_ids_of_reasoning_with_its_close_tag) {
+  const auto count = [](const ByteTokenizer& tokenizer, bool open, const std::string& text) {
+    const TokenMarkers markers(tokenizer, hermes(), {});
+    return markers.reasoning_ids(open, tokenizer.ids(text));
+  };
+  // Tags are one id each, letters too.
+  EXPECT_EQ(count(tagged(), false, "<think>ab</think>cd"), 4u);
+  EXPECT_EQ(count(tagged(), true, "ab</think>cd"), 3u);
+  EXPECT_EQ(count(tagged(), true, "abcd"), 4u) << "it was never closed";
+  EXPECT_EQ(count(tagged(), false, "abcd"), 0u);
+  EXPECT_EQ(count(tagged(), false, "ab</think>cd"), 0u) << "there was none to close";
+  EXPECT_EQ(count(tagged(), false, ""), 0u);
+  // Where tags are text, they are as many ids as letters here.
+  EXPECT_EQ(count(plain(), false, "<think>ab</think>cd"), 17u);
+  EXPECT_EQ(count(plain(), true, "ab</think>cd"), 10u);
+  EXPECT_EQ(count(plain(), false, "abcd"), 0u);
+}
+
 }  // namespace
 }  // namespace verbatim::chat::parsers
