@@ -6,6 +6,7 @@
 #include "api/router.h"
 #include "api/testing/gateway_on_sim.h"
 #include "base/timer.h"
+#include "engine/testing/proofs.h"
 
 namespace verbatim::api {
 namespace {
@@ -453,6 +454,30 @@ TEST(Sessions, several_choices_are_siblings_with_their_index) {
       EXPECT_EQ(more.status, 200) << more.body;
       const auto all = (co_await gateway.store.turns(id)).value();
       EXPECT_EQ(all.back()->parent ? all.back()->parent->answer.text : "", "green");
+    });
+  }
+}
+
+// Whether the engine is told the seed by this side, or reads it in the request as it came.
+TEST(Sessions, choices_have_seeds_of_their_own_with_each_kind_of_engine) {
+  for (const auto& driven : engine::testing::all_driven()) {
+    SCOPED_TRACE(driven.name());
+    GatewayOnSim gateway;
+    gateway.kind = driven.kind->name;
+    gateway.mode = driven.mode->name;
+    gateway.engine_options.model = "toy";
+    gateway.engine_options.keeps_log = true;
+    if (driven.by_messages()) {
+      gateway.model = std::make_unique<gateway::Model>();
+      gateway.model->name = "toy";
+    }
+    gateway.run([&](HttpCaller& c) -> Task<void> {
+      const auto body = ask_with(R"(,"model":"toy","n":3,"seed":40)", message("user", "q"));
+      const auto answer = co_await c.post("/v1/chat/completions", body);
+      EXPECT_EQ(answer.status, 200) << answer.body;
+      std::multiset<std::int64_t> seeds;
+      for (const auto& served : gateway.engine->served()) seeds.insert(served.seed.value_or(-1));
+      EXPECT_EQ(seeds, (std::multiset<std::int64_t>{40, 41, 42}));
     });
   }
 }

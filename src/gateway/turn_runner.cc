@@ -7,6 +7,8 @@
 #include "gateway/answer_form.h"
 #include "gateway/conversation.h"
 #include "gateway/learn.h"
+#include "json/value.h"
+#include "json/writer.h"
 #include "message/fold.h"
 #include "trajectory/equality.h"
 
@@ -31,6 +33,27 @@ bool contains(const trajectory::TokenIds& ids, trajectory::TokenId id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
+// Equal seeds would make equal choices. Wraps round at the end.
+std::optional<std::int64_t> seed_of(const message::Sampling& sampling, std::uint32_t choice) {
+  if (!sampling.seed) return {};
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(*sampling.seed) + choice);
+}
+
+// The request as it came, with another seed: some engines read it there.
+std::string with_seed(std::string_view chat, std::int64_t seed) {
+  const auto document = json::Document::parse(std::string(chat), {.max_bytes = SIZE_MAX});
+  if (!document || !document->root().is_object()) return std::string(chat);
+  json::Writer w;
+  w.begin_object();
+  for (const auto& member : document->root()) {
+    const std::string name = member.name();
+    w.key(name);
+    name == "seed" ? w.integer(seed) : w.raw(member.value.raw());
+  }
+  w.end_object();
+  return w.take();
+}
+
 }  // namespace
 
 // A turn between plan and commit.
@@ -38,6 +61,8 @@ struct TurnRunner::Running {
   Running(TurnRequest& asked, const Plan& planned, std::uint32_t index, const Model& model)
       : request(asked), plan(planned), choice(index) {
     if (model.by_messages()) return;
+    const auto seed = seed_of(request.sampling, choice);
+    if (seed && choice > 0) chat = with_seed(request.chat, *seed);
     stop_ids = model.renderer->stop_ids();
     reasoning_open = model.markers->reasoning_open(plan.rendered.ids);
     parser.emplace(*model.markers, chat::parsers::TurnStart{reasoning_open, request.wants_tools},
@@ -50,6 +75,7 @@ struct TurnRunner::Running {
   TurnRequest& request;
   const Plan& plan;  // of all choices
   std::uint32_t choice;
+  std::string chat;                     // with the choice's seed; empty: as it came
   std::uint64_t number = 0;             // of the turn
   std::vector<std::string> native_ids;  // of its calls, as the model wrote them
   trajectory::TokenIds stop_ids;
@@ -199,11 +225,9 @@ engine::TokenRequest TurnRunner::token_request(const Running& turn,
   asked.request_id = base::new_hex_id(runtime_.random);
   asked.model = model_.name;
   asked.prompt = turn.plan.prompt;
-  asked.chat = turn.request.chat;
+  asked.chat = turn.chat.empty() ? turn.request.chat : std::string_view(turn.chat);
   asked.sampling = turn.request.sampling;
-  // Equal seeds would make equal choices.
-  if (auto& seed = asked.sampling.seed)  // wraps round at the end
-    seed = static_cast<std::int64_t>(static_cast<std::uint64_t>(*seed) + turn.choice);
+  asked.sampling.seed = seed_of(turn.request.sampling, turn.choice);
   asked.max_new_tokens = turn.plan.max_new_tokens;
   asked.stop_token_ids = turn.stop_ids;
   asked.routing_key = turn.plan.session_id;
