@@ -58,6 +58,7 @@ for name in sys.argv[1:]: compile(pathlib.Path(name).read_bytes(), name, "exec")
 check_broken() {
   local broken found
   for broken in commit-after-answer:I9 lost-version:I8 wrong-logprob:I4 "stale-parent --kind vllm/generate:I4" no-abort:abort \
+    shared-choice:I9 every-repeat:repeat forgotten-key:repeat \
     "dropped-sync --store sqlite:I9" "commit-after-answer --store sqlite:I9"; do
     # shellcheck disable=SC2086  # the words are options
     found=$("$build/tests/simulate" --seeds 20 --turns 5000 --break ${broken%%:*}) && echo "$broken was not found" && return 1

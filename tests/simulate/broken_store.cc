@@ -29,6 +29,7 @@ store::TurnPtr copy_of(const store::Turn& turn) {
   copy->id = turn.id;
   copy->seq = 1;
   copy->branch = turn.id;
+  copy->choice = turn.choice;
   copy->session_id = turn.session_id;
   copy->parent = turn.parent;
   copy->root = turn.root;
@@ -76,6 +77,11 @@ Task<Result<std::vector<store::TurnPtr>>> BrokenStore::commit(store::NewTurns ad
       if (const auto others = at_once(inner_.turns(turn->session_id)))
         if (auto sibling = sibling_of_parent(*turn, *others)) turn->parent = std::move(sibling);
       break;
+    case Break::kSharedChoice: {
+      auto recorded = co_await inner_.commit(std::move(added));
+      if (recorded && recorded->size() > 1) recorded->back() = recorded->front();
+      co_return recorded;
+    }
     default:
       break;
   }

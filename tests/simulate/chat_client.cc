@@ -1,7 +1,10 @@
 #include "simulate/chat_client.h"
 
+#include <algorithm>
+
 #include "base/timer.h"
 #include "json/value.h"
+#include "json/writer.h"
 #include "net/sse.h"
 
 namespace verbatim::simulate {
@@ -13,11 +16,37 @@ namespace {
 constexpr std::size_t kMaxBody = 16U << 20;
 constexpr base::Duration kPlainPatience = std::chrono::seconds(60);
 
+std::uint64_t index_of(const json::Value& choice) {
+  const auto index = choice.is_object() ? choice.get("index") : std::nullopt;
+  const auto number = index && index->is_number() ? index->integer() : std::nullopt;
+  return number ? static_cast<std::uint64_t>(*number) : UINT64_MAX;
+}
+
+// An answer with one of its choices alone, which is the first then.
+std::string as_only_choice(const json::Value& answer, const json::Value& choice) {
+  json::Writer w;
+  w.begin_object();
+  for (const auto& member : answer) {
+    w.key(member.name());
+    if (member.name() != "choices") {
+      w.raw(member.value.raw());
+      continue;
+    }
+    w.begin_array().begin_object().field("index", 0);
+    for (const auto& part : choice) {
+      if (part.name() != "index") w.key(part.name()).raw(part.value.raw());
+    }
+    w.end_object().end_array();
+  }
+  w.end_object();
+  return w.take();
+}
+
 }  // namespace
 
 // One chat request under way.
 struct ChatClient::Running {
-  explicit Running(const Post& of) : post(of) {}
+  explicit Running(const Post& of) : post(of), readers(of.choices), ended(of.choices) {}
 
   void leave(base::MonoTime now) {
     if (left) return;
@@ -36,7 +65,8 @@ struct ChatClient::Running {
   base::CancelSignal gone;
   base::Timer patience;
   std::optional<net::ClientResponse> response;
-  protocol::ChatStreamReader reader;
+  std::vector<protocol::ChatStreamReader> readers;  // one per choice
+  std::vector<bool> ended;
   message::Events events;
   std::size_t seen = 0;
   bool done = false;
@@ -60,6 +90,17 @@ net::ClientRequest ChatClient::request(std::string_view method, std::string_view
   return request;
 }
 
+void ChatClient::name_retry(const Post& post, net::ClientRequest& asked) {
+  if (!post.key.empty()) {
+    const bool forgotten = broken_ == Break::kForgottenKey;
+    asked.headers.add("Idempotency-Key",
+                      forgotten ? post.key + "." + std::to_string(++keys_) : post.key);
+  }
+  if (post.count.empty()) return;
+  const bool taken_for_one = broken_ == Break::kEveryRepeat && post.count == "0";
+  asked.headers.add("x-stainless-retry-count", taken_for_one ? "1" : post.count);
+}
+
 Task<Outcome> ChatClient::chat(const Post& post) {
   Running running(post);
   running.patience.arm(runtime_.executor.timers(), now() + post.leave.after,
@@ -67,6 +108,7 @@ Task<Outcome> ChatClient::chat(const Post& post) {
   net::ClientRequest asked = request("POST", post.target);
   asked.headers.add("Content-Type", "application/json").add("X-Request-Id", post.request_id);
   if (!post.door.empty()) asked.headers.add("X-Session-ID", post.door);
+  name_retry(post, asked);
   asked.body.emplace_back(post.body);
   asked.cancel = &running.gone;
   auto response = co_await client_->request(asked, base::kNever);
@@ -116,11 +158,45 @@ Task<void> ChatClient::read_whole(Running& running) {
   auto body = co_await running.response->read_all(kMaxBody);
   running.end(body ? Outcome::Kind::kAnswered : Outcome::Kind::kBroken);
   if (!body) co_return;
-  auto result = protocol::read_chat_answer(*body);
-  findings_.check(result.ok(), "answer shape", "a chat.completion object", *body);
-  running.outcome.result = std::move(*result);
+  const auto doc = json::Document::parse(*body);
+  const auto choices = doc && doc->root().is_object() ? doc->root().get("choices") : std::nullopt;
+  findings_.check(choices && choices->is_array() && choices->size() == running.post.choices,
+                  "answer shape", std::to_string(running.post.choices) + " choices", *body);
+  std::uint32_t index = 0;
+  for (const auto& choice : *choices) {
+    findings_.check(index_of(choice.value) == index, "answer shape", "choices in their order",
+                    *body);
+    auto result = protocol::read_chat_answer(as_only_choice(doc->root(), choice.value));
+    findings_.check(result.ok(), "answer shape", "a chat.completion object", *body);
+    running.outcome.results.push_back(std::move(*result));
+    ++index;
+  }
   running.outcome.terminal = true;
-  if (running.post.on_terminal) running.post.on_terminal(running.outcome.result);
+  if (!running.post.on_terminal) co_return;
+  for (index = 0; index < running.post.choices; ++index)
+    running.post.on_terminal(index, running.outcome.results[index]);
+}
+
+base::Status ChatClient::read_chunk(Running& running, std::string_view payload) {
+  const auto doc = json::Document::parse(std::string(payload));
+  const auto choices = doc && doc->root().is_object() ? doc->root().get("choices") : std::nullopt;
+  // Errors, and what is said of all choices.
+  if (!choices || !choices->is_array() || choices->size() == 0)
+    return running.readers.front().feed(payload, running.events);
+  const json::Value choice = (*choices->begin()).value;
+  const auto index = index_of(choice);
+  findings_.check(choices->size() == 1 && index < running.post.choices, "stream shape",
+                  "one choice, below " + std::to_string(running.post.choices),
+                  std::string(payload));
+  findings_.check(!running.ended[index], "stream order", "nothing behind the end of a choice",
+                  std::string(payload));
+  auto& reader = running.readers[index];
+  auto status = reader.feed(as_only_choice(doc->root(), choice), running.events);
+  if (!status.ok() || reader.result().finish_reason.empty()) return status;
+  running.ended[index] = true;
+  running.outcome.terminal = true;
+  if (running.post.on_terminal) running.post.on_terminal(index, reader.result());
+  return status;
 }
 
 base::Status ChatClient::take_event(Running& running, std::string_view payload) {
@@ -132,17 +208,12 @@ base::Status ChatClient::take_event(Running& running, std::string_view payload) 
   }
   findings_.check(!running.done && outcome.error.empty(), "stream order",
                   "nothing but [DONE] behind the end", std::string(payload));
-  const auto status = running.reader.feed(payload, running.events);
-  if (!status.ok()) {
-    findings_.check(payload.starts_with(R"({"error":)"), "stream shape", "chat.completion.chunk",
-                    std::string(payload) + ": " + status.error().message);
-    outcome.error = status.error().message;
-    running.end(Outcome::Kind::kFailed);
-    return {};
-  }
-  if (outcome.terminal || running.reader.result().finish_reason.empty()) return {};
-  outcome.terminal = true;
-  if (running.post.on_terminal) running.post.on_terminal(running.reader.result());
+  const auto status = read_chunk(running, payload);
+  if (status.ok()) return {};
+  findings_.check(payload.starts_with(R"({"error":)"), "stream shape", "chat.completion.chunk",
+                  std::string(payload) + ": " + status.error().message);
+  outcome.error = status.error().message;
+  running.end(Outcome::Kind::kFailed);
   return {};
 }
 
@@ -156,6 +227,10 @@ Task<void> ChatClient::read_stream(Running& running) {
       break;
     }
     if (bytes->empty()) {
+      const bool all =
+          std::find(running.ended.begin(), running.ended.end(), false) == running.ended.end();
+      findings_.check(all || !running.outcome.error.empty(), "stream end",
+                      "an end of each choice, or an error", "neither");
       findings_.check(running.done, "stream end", "[DONE] before the end of the body",
                       "the end behind " + std::to_string(running.seen) + " events");
       if (running.outcome.error.empty()) running.end(Outcome::Kind::kAnswered);
@@ -169,7 +244,7 @@ Task<void> ChatClient::read_stream(Running& running) {
     running.leave(now());
     break;
   }
-  running.outcome.result = running.reader.result();
+  for (const auto& reader : running.readers) running.outcome.results.push_back(reader.result());
 }
 
 Task<Reply> ChatClient::send(std::string method, std::string target, std::string body,

@@ -1,5 +1,8 @@
 #include "simulate/checks.h"
 
+#include <algorithm>
+
+#include "gateway/chat_endpoint.h"
 #include "simulate/plumbing.h"
 #include "store/testing/full_turn.h"
 
@@ -52,7 +55,17 @@ void Checks::unchanged(std::string_view invariant, const std::string& what, cons
 }
 
 void Checks::begins(const Asked& asked) {
-  setup_.ledger.requests[asked.request_id].asked = asked;
+  auto& ledger = setup_.ledger;
+  ledger.requests[asked.request_id].asked = asked;
+  ++ledger.counts["op: turn asked for"];
+  if (asked.choices > 1) ++ledger.counts["op: several answers asked for"];
+  if (asked.group.empty()) return;
+  auto& group = ledger.groups[asked.group];
+  group.push_back(asked.request_id);
+  const bool by_key = asked.retry == Retry::kKey;
+  if (asked.repeats)
+    ++ledger.counts[by_key ? "op: repeat, by its key" : "op: repeat, by its count"];
+  if (!asked.repeats && group.size() > 1) ++ledger.counts["op: the same body, not as a repeat"];
 }
 
 bool Checks::gone(const std::string& id) const {
@@ -72,14 +85,29 @@ bool Checks::in_store(const store::Turn& turn) const {
   return false;
 }
 
-void Checks::terminal(const Asked& asked, const protocol::ChatResult& result) {
-  const auto& request = setup_.ledger.requests[asked.request_id];
-  check(request.turn != nullptr, "I9", "the turn of " + asked.request_id + " committed",
+void Checks::terminal(const Asked& asked, std::uint32_t choice,
+                      const protocol::ChatResult& result) {
+  const auto turn = told(asked, choice, result.id);
+  const std::string which = "the turn of " + turn_name(asked.request_id, choice);
+  check(turn != nullptr, "I9", which + " committed",
         "a terminal event before its commit was acknowledged");
-  check(down() || gone(request.turn->session_id) || in_store(*request.turn), "I9",
-        "the turn of " + asked.request_id + " in the store at its terminal event",
-        "it is not there");
-  check_answer(*request.turn, result);
+  check(down() || gone(turn->session_id) || in_store(*turn), "I9",
+        which + " in the store at its terminal event", "it is not there");
+  check_answer(*turn, result);
+}
+
+void Checks::check_whole_answer(const Asked& asked, const Outcome& outcome) {
+  std::vector<store::TurnPtr> turns;
+  for (std::uint32_t choice = 0; choice < asked.choices; ++choice) {
+    turns.push_back(told(asked, choice, outcome.results[choice].id));
+    check_answer(*turns.back(), outcome.results[choice]);
+  }
+  setup_.ledger.requests[asked.request_id].answer_of = turns.front()->request_id;
+  for (const auto& turn : turns)
+    check(turn->request_id == turns.front()->request_id, "repeat",
+          "all answers to " + asked.request_id + " of one request", "of several");
+  if (const auto& usage = outcome.results.front().usage) check_usage(turns, *usage);
+  check_version(turns.front()->session_id);
 }
 
 void Checks::finished(const Asked& asked, const Outcome& outcome, const Look& before) {
@@ -94,12 +122,11 @@ void Checks::finished(const Asked& asked, const Outcome& outcome, const Look& be
   if (hit_by_fault(asked, outcome)) ++setup_.ledger.counts["turns hit by a fault"];
   switch (outcome.kind) {
     case Outcome::Kind::kAnswered:
-      check_answer(*request.turn, outcome.result);
-      check_version(request.turn->session_id);
+      check_whole_answer(asked, outcome);
       break;
     case Outcome::Kind::kRefused:
     case Outcome::Kind::kFailed:
-      check(request.turn == nullptr || request.found, "I3",
+      check(request.turns.empty() || request.found, "I3",
             asked.request_id + " failed and nothing recorded", "its turn in the store");
       check_refusal(asked, outcome, before);
       unchanged("I3", asked.request_id, before);
@@ -109,6 +136,7 @@ void Checks::finished(const Asked& asked, const Outcome& outcome, const Look& be
       check(!setup_.calm, "calm", "an answer", "a broken connection: " + outcome.error);
       break;
     case Outcome::Kind::kLeft:
+      ++setup_.ledger.counts["op: client leaves"];
       break;
   }
   check_committed();
@@ -116,8 +144,7 @@ void Checks::finished(const Asked& asked, const Outcome& outcome, const Look& be
 
 // Counted low: a fault of the store or network that the turn got over is not seen here.
 bool Checks::hit_by_fault(const Asked& asked, const Outcome& outcome) {
-  index_served();
-  for (const sim::Served* entry : by_seed_[asked.seed]) {
+  for (const sim::Served* entry : generations(asked)) {
     if (entry->fault_fired) return true;
   }
   const bool failed =
@@ -142,7 +169,7 @@ bool Checks::mode_refuses(const Asked& asked, const Outcome& outcome, const Look
   check(outcome.status == (session.mode == "strict" ? 409 : 400), "mode",
         "the status of a " + session.mode + " session", std::to_string(outcome.status));
   check(!session.turns.empty(), "mode", "a first turn is taken", outcome.error);
-  const auto& believed = setup_.ledger.requests[asked.parent].turn;
+  const auto believed = setup_.ledger.turn_named(asked.parent);
   if (!still(before) || believed == nullptr) return true;
   // The agent goes on behind the tip as it is: nothing to refuse, unless an answer like it was
   // taken for it.
@@ -172,7 +199,7 @@ void Checks::check_refusal(const Asked& asked, const Outcome& outcome, const Loo
   const int status = outcome.status;
   // 408: the link stalled before the request was there.
   const bool gateways = status == 408 || status == 502 || status == 503 || status == 504;
-  const bool engines = engine_said(asked.seed, status);
+  const bool engines = engine_said(asked, status);
   const bool in_stream = outcome.kind == Outcome::Kind::kFailed;
   check(gateways || engines || in_stream, "statuses", "a status that a fault explains", found);
 }
@@ -181,6 +208,7 @@ void Checks::refused(const std::string& name, const Reply& reply, int status, co
                      const Look& before) {
   step(id + " " + name + ": " + std::to_string(reply.status));
   ++setup_.ledger.counts["wrong request: " + name];
+  ++setup_.ledger.counts["op: wrong request"];
   check(!setup_.ledger.requests[id].commit_began, "I3", name + " changes nothing", "a commit");
   unchanged("I3", name, before);
   // The connection or the store may fail before the request is understood.
@@ -206,6 +234,7 @@ void Checks::plain(const std::string& name, const Reply& reply,
 
 void Checks::created(const std::string& session, const std::string& mode) {
   setup_.ledger.sessions[session].mode = mode;
+  ++setup_.ledger.counts["op: session created"];
   if (down()) return;
   const auto info = at_once(setup_.store.session(session));
   check(info && info->has_value(), "I9", "session " + session + " in the store", "it is not there");
@@ -213,6 +242,7 @@ void Checks::created(const std::string& session, const std::string& mode) {
 
 void Checks::deleted(const std::string& session, int status) {
   if (status != 204 && status != 404) return;
+  if (status == 204) ++setup_.ledger.counts["op: session deleted"];
   check(setup_.ledger.sessions[session].deleted, "I9", "session " + session + " deleted",
         "it is still there");
   if (down()) return;
@@ -248,8 +278,12 @@ void Checks::check_store() {
   for (const auto& [id, session] : setup_.ledger.sessions) check_session(id, session);
   auto& counts = setup_.ledger.counts;
   for (const auto& [id, request] : setup_.ledger.requests) {
-    if (request.turn == nullptr) continue;
-    ++counts["recorded turns"];
+    if (request.turns.empty()) continue;
+    check(request.turns.size() == request.asked.choices &&
+              std::find(request.turns.begin(), request.turns.end(), nullptr) == request.turns.end(),
+          "I3", std::to_string(request.asked.choices) + " turns of " + id + ", or none", "some");
+    counts["recorded turns"] += request.turns.size();
+    if (request.turns.size() > 1) ++counts["recorded: several answers to one request"];
     check(request.finished, "I9", "an agent behind each turn", "none behind that of " + id);
     if (request.kind == Outcome::Kind::kAnswered || request.found) continue;
     const bool lost =
@@ -286,6 +320,7 @@ void Checks::check_session(const std::string& id, const Ledger::Session& session
 void Checks::started_again() {
   down_ = false;
   ++setup_.ledger.changes;
+  ++setup_.ledger.life;
   ++setup_.ledger.counts["check: stores behind a loss of power"];
   for (auto& [id, session] : setup_.ledger.sessions) find_session(id, session);
   check_committed();
@@ -312,10 +347,10 @@ void Checks::find_session(const std::string& id, Ledger::Session& session) {
       continue;
     }
     auto& request = setup_.ledger.requests[turn->request_id];
-    check(request.commit_began && request.turn == nullptr, "I9",
+    check(request.commit_began && request.turn(turn->choice) == nullptr, "I9",
           "only turns behind the loss of power that were under way before it",
           "one of " + turn->request_id);
-    request.turn = turn;
+    request.keep(turn);
     request.found = true;
     ++session.changes;
     ++setup_.ledger.counts["turns found behind a loss of power, unacknowledged"];
@@ -330,18 +365,18 @@ void Checks::find_session(const std::string& id, Ledger::Session& session) {
 }
 
 void Checks::check_aborts(const End& end) {
-  index_served();
   for (const auto& [id, request] : setup_.ledger.requests) {
-    if (request.kind != Outcome::Kind::kLeft || request.commit_began) continue;
+    const auto left_at = abandoned(request);
+    if (!left_at) continue;
     ++setup_.ledger.counts["clients that left before the commit"];
     if (!end.aborts_arrive) continue;
-    const auto entries = by_seed_.find(request.asked.seed);
-    if (entries == by_seed_.end()) continue;
-    for (const sim::Served* served : entries->second) {
+    const auto slack =
+        end.slack + (request.asked.group.empty() ? base::Duration(0) : gateway::kRetryGrace);
+    for (const sim::Served* served : generations(request.asked)) {
       ++setup_.ledger.counts["check: aborts"];
-      const auto late = served->last_sent - request.left_at;
-      check(late <= end.slack, "abort",
-            "nothing sent for " + id + " later than " + std::to_string(end.slack.count()) +
+      const auto late = served->last_sent - *left_at;
+      check(late <= slack, "abort",
+            "nothing sent for " + id + " later than " + std::to_string(slack.count()) +
                 " us behind its client's leaving",
             std::to_string(late.count()) + " us");
       check(served->ended, "abort", "the generation of " + id + " ended", "it still runs");

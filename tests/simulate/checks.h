@@ -51,7 +51,7 @@ class Checks {
 
   // Requests for turns: before one is sent, at its terminal event, behind its end.
   void begins(const Asked& asked);
-  void terminal(const Asked& asked, const protocol::ChatResult& result);
+  void terminal(const Asked& asked, std::uint32_t choice, const protocol::ChatResult& result);
   void finished(const Asked& asked, const Outcome& outcome, const Look& before);
   // Requests that must be refused.
   void refused(const std::string& name, const Reply& reply, int status, const std::string& id,
@@ -114,6 +114,15 @@ class Checks {
   // A session of one line may not take a request: is that what its mode says?
   [[nodiscard]] bool mode_refuses(const Asked& asked, const Outcome& outcome, const Look& before);
   void check_answer(const store::Turn& turn, const protocol::ChatResult& result);
+  void check_usage(const std::vector<store::TurnPtr>& turns, const message::Usage& usage);
+  void check_whole_answer(const Asked& asked, const Outcome& outcome);
+  // Requests that may be one, see repeat_checks.cc.
+  // The turn that an answer tells of: of the request itself, or of one that it repeats.
+  store::TurnPtr told(const Asked& asked, std::uint32_t choice, const std::string& id);
+  // A key samples once.
+  void check_repeats(const store::Turn& turn);
+  // Whether nobody waits for the request any more, and since when.
+  [[nodiscard]] std::optional<base::MonoTime> abandoned(const Ledger::Request& request) const;
   void check_version(const std::string& session);
   void check_store();
   void find_session(const std::string& id, Ledger::Session& session);
@@ -128,8 +137,10 @@ class Checks {
   [[nodiscard]] const sim::Served* served_as(const store::Turn& turn, const Ids& prompt);
   [[nodiscard]] bool diverged(const store::Turn& turn) const;
   [[nodiscard]] std::string served_with(std::int64_t seed);
+  // What engines did for a request.
+  [[nodiscard]] std::vector<const sim::Served*> generations(const Asked& asked);
   // A fault of the engine that makes a client see `status`.
-  [[nodiscard]] bool engine_said(std::int64_t seed, int status);
+  [[nodiscard]] bool engine_said(const Asked& asked, int status);
   // Behind it an answer is still good.
   [[nodiscard]] bool harmless(sim::Fault fault) const {
     return proof_of(setup_.driven, fault)->verdict != engine::testing::Proof::Verdict::kError;

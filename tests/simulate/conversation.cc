@@ -80,6 +80,7 @@ void write_shape(Writer& w, const RequestShape& shape, base::Random& random) {
     w.key("stream_options").begin_object().field("include_usage", true).end_object();
   if (shape.max_tokens > 0)
     w.field(random.chance(500) ? "max_tokens" : "max_completion_tokens", shape.max_tokens);
+  if (shape.choices > 1) w.field("n", std::uint64_t{shape.choices});
   if (shape.logprobs) w.field("logprobs", true).field("top_logprobs", 2);
   if (shape.no_tools) w.field("tool_choice", "none");
   if (shape.stops) w.key("stop").begin_array().string("Rome").end_array();
@@ -115,6 +116,7 @@ RequestShape some_shape(base::Random& random) {
   shape.no_tools = random.chance(60);
   shape.no_thinking = random.chance(100);
   shape.stops = random.chance(60);
+  if (random.chance(60)) shape.choices = 2 + static_cast<unsigned>(random.below(2));
   if (random.chance(180)) shape.max_tokens = 1 + random.below(random.chance(300) ? 200 : 14);
   return shape;
 }
@@ -163,7 +165,8 @@ void edit(Conversation& conversation, base::Random& random) {
   item.message.text += " (edited " + std::to_string(random.below(1'000'000)) + ")";
 }
 
-void adopt(Conversation& conversation, const Asked& asked, message::Message answer) {
+void adopt(Conversation& conversation, const Asked& asked, const std::string& turn,
+           message::Message answer) {
   auto& items = conversation.items;
   // What stands behind the parent belongs to the new turn now.
   bool behind = asked.parent.empty();
@@ -172,7 +175,7 @@ void adopt(Conversation& conversation, const Asked& asked, message::Message answ
     if (behind) item.turn.clear();
     if (item.turn == asked.parent) behind = true;
   }
-  items.push_back({std::move(answer), asked.request_id});
+  items.push_back({std::move(answer), turn});
 }
 
 std::string spell(const Conversation& conversation, const RequestShape& shape, base::Random& random,
@@ -180,6 +183,7 @@ std::string spell(const Conversation& conversation, const RequestShape& shape, b
   expect(conversation, asked);
   asked.session = conversation.session;
   asked.stream = shape.stream;
+  asked.choices = shape.choices;
   Writer w;
   w.begin_object().field("model", "toy").key("messages").begin_array();
   for (const auto& item : conversation.items) write_message(w, item.message, random);

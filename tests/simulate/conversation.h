@@ -12,7 +12,7 @@ namespace verbatim::simulate {
 // A message of an agent's history.
 struct Item {
   message::Message message;
-  std::string turn;      // an answer: the request whose recorded turn it is; empty: none
+  std::string turn;      // an answer: the name of the recorded turn it is; empty: none
   bool touched = false;  // changed since, so that it is no continuation of what is recorded
 };
 
@@ -20,6 +20,7 @@ struct Item {
 struct Conversation {
   std::string session;    // empty: stateless chat
   std::string door;       // stateless chat: the session that a header names; empty: none
+  bool one_line = false;  // the session takes no second answer
   unsigned tools = 0;     // edition of the list of tools; 0: none
   unsigned editions = 1;  // so far
   std::vector<Item> items;
@@ -27,6 +28,7 @@ struct Conversation {
 
 // Sampling and so on, drawn for each request.
 struct RequestShape {
+  unsigned choices = 1;
   bool stream = false;
   bool usage = false;
   bool logprobs = false;
@@ -45,8 +47,9 @@ void open(Conversation& conversation, base::Random& random, const std::string& u
 void go_on(Conversation& conversation, base::Random& random);
 // Changes something earlier: the request then continues what stands above it.
 void edit(Conversation& conversation, base::Random& random);
-// Takes over the answer of a request that carried all items.
-void adopt(Conversation& conversation, const Asked& asked, message::Message answer);
+// Takes over an answer to a request that carried all items: that of the turn of this name.
+void adopt(Conversation& conversation, const Asked& asked, const std::string& turn,
+           message::Message answer);
 
 // The body of a request, in one of its many spellings; fills in what of `asked` the history tells.
 std::string spell(const Conversation& conversation, const RequestShape& shape, base::Random& random,

@@ -4,6 +4,7 @@
 #include <deque>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,13 +15,25 @@
 
 namespace verbatim::simulate {
 
+// By what a request says that it may be asked once more.
+enum class Retry { kNone, kKey, kCount };
+
+// Names a turn: its request, and behind a "/" which of several answers it is.
+inline std::string turn_name(const std::string& request_id, std::uint32_t choice) {
+  return choice == 0 ? request_id : request_id + "/" + std::to_string(choice);
+}
+
 // What an agent asked for, and what it may expect of the record.
 struct Asked {
   std::string request_id;  // x-request-id
-  std::int64_t seed = 0;   // of sampling: names the request at the engine
-  std::string session;     // empty: stateless chat
+  std::int64_t seed = 0;   // of sampling: names the request at the engine; one more for each choice
+  unsigned choices = 1;
+  Retry retry = Retry::kNone;
+  std::string group;     // the first request with this body and key; empty: it is asked once
+  bool repeats = false;  // says that it is asked once more
+  std::string session;   // empty: stateless chat
   std::size_t messages = 0;
-  std::string parent;           // request id of the turn it continues; empty: a root
+  std::string parent;           // name of the turn it continues; empty: a root
   bool may_start_over = false;  // its new messages may not be appendable
   bool stream = false;
   std::string last_text;  // of its last message, where that is the user's
@@ -39,8 +52,8 @@ struct Outcome {
   int status = 0;
   std::string error;
   std::string code;
-  protocol::ChatResult result;
-  bool terminal = false;  // the terminal event was seen, whatever came behind
+  std::vector<protocol::ChatResult> results;  // one per choice
+  bool terminal = false;                      // the terminal event was seen, whatever came behind
   base::MonoTime left_at;
 };
 std::string_view name(Outcome::Kind kind);
@@ -64,9 +77,29 @@ class Ledger {
     Outcome::Kind kind = Outcome::Kind::kBroken;
     base::MonoTime left_at;
     bool commit_began = false;
-    store::TurnPtr turn;  // acknowledged, or found behind a crash
-    bool found = false;   // behind a crash, though its commit had failed
+    std::vector<store::TurnPtr> turns;  // by choice: acknowledged, or found behind a crash
+    bool found = false;                 // behind a crash, though its commit had failed
+    std::uint64_t life = 0;             // of the gateway, when they were committed
+    std::string answer_of;              // the request whose turns its answer told of
+
+    [[nodiscard]] store::TurnPtr turn(std::uint32_t choice = 0) const {
+      return choice < turns.size() ? turns[choice] : nullptr;
+    }
+    void keep(const store::TurnPtr& turn) {
+      if (turns.size() <= turn->choice) turns.resize(turn->choice + 1);
+      turns[turn->choice] = turn;
+    }
   };
+
+  // The turn of that name, or null.
+  [[nodiscard]] store::TurnPtr turn_named(const std::string& name) const {
+    const auto slash = name.find('/');
+    const auto request = requests.find(name.substr(0, slash));
+    if (request == requests.end()) return nullptr;
+    const bool first = slash == std::string::npos;
+    return request->second.turn(
+        first ? 0 : static_cast<std::uint32_t>(std::stoul(name.substr(slash + 1))));
+  }
 
   void note_session(const std::string& id) {
     ++changes;
@@ -89,7 +122,9 @@ class Ledger {
     auto place = session.turns.end();
     while (place != session.turns.begin() && (*std::prev(place))->seq > turn->seq) --place;
     session.turns.insert(place, turn);
-    requests[turn->request_id].turn = turn;
+    auto& request = requests[turn->request_id];
+    request.keep(turn);
+    request.life = life;
     unchecked.push_back(turn);
   }
 
@@ -98,6 +133,9 @@ class Ledger {
   std::uint64_t under_way = 0;     // changes that were asked for: they may be on disk already
   std::map<std::string, Session> sessions;
   std::map<std::string, Request> requests;
+  std::map<std::string, std::vector<std::string>> groups;  // of requests that may be one
+  std::set<std::int64_t> asked_again;                      // seeds of requests sent twice
+  std::uint64_t life = 0;                                  // of the gateway: one more at each start
   std::deque<store::TurnPtr> unchecked;
   Counts counts;
 };

@@ -22,7 +22,8 @@ int main(int argc, char** argv) {
   program.add_option("--trace-seed", trace, "this world only, each step printed");
   program.add_option("--break", settings.broken_name,
                      "a deliberate bug that must be found: commit-after-answer, lost-version, "
-                     "wrong-logprob, stale-parent, no-abort; with --store sqlite: "
+                     "wrong-logprob, stale-parent, no-abort, shared-choice, every-repeat, "
+                     "forgotten-key; with --store sqlite: "
                      "commit-after-answer, dropped-sync, no-abort");
   std::string store = "memory";
   program

@@ -104,6 +104,7 @@ Profile profile_of(std::uint64_t seed, const Settings& settings) {
   profile.closes_early = random.chance(250);
   profile.store_fails = kStoreFault;
   if (settings.on_disk) lose_power(profile, seed);
+  profile.restarts = !profile.closes_early && !profile.crashes && seed % 5 < 2;
   profile.files.fail_append = kDiskFault;
   profile.files.fail_open = kDiskFault;
   for (std::size_t i = 0; i < sim::kFaults; ++i) {

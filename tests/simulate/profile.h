@@ -36,6 +36,7 @@ struct Profile {
   bool records = true;
   store::testing::VfsFaultOptions disk;  // of the store
   bool crashes = false;                  // the machine loses power now and then
+  bool restarts = false;                 // the gateway ends in order now and then, and starts anew
   bool closes_early = false;             // the gateway is shut down while agents are at work
   // Of stateless chat; over it the store forgets old conversations.
   std::size_t implicit_bytes = std::size_t{256} << 20;

@@ -17,12 +17,18 @@
 namespace verbatim::simulate {
 
 std::optional<Break> break_named(const std::string& name) {
-  if (name == "commit-after-answer") return Break::kCommitAfterAnswer;
-  if (name == "lost-version") return Break::kLostVersion;
-  if (name == "wrong-logprob") return Break::kWrongLogprob;
-  if (name == "stale-parent") return Break::kStaleParent;
-  if (name == "no-abort") return Break::kNoAbort;
-  if (name == "dropped-sync") return Break::kDroppedSync;
+  static const std::map<std::string, Break> kNames{
+      {"commit-after-answer", Break::kCommitAfterAnswer},
+      {"lost-version", Break::kLostVersion},
+      {"wrong-logprob", Break::kWrongLogprob},
+      {"stale-parent", Break::kStaleParent},
+      {"no-abort", Break::kNoAbort},
+      {"dropped-sync", Break::kDroppedSync},
+      {"shared-choice", Break::kSharedChoice},
+      {"every-repeat", Break::kEveryRepeat},
+      {"forgotten-key", Break::kForgottenKey}};
+  const auto found = kNames.find(name);
+  if (found != kNames.end()) return found->second;
   return std::nullopt;
 }
 
@@ -94,6 +100,17 @@ std::uint64_t sum_of(const Counts& counts, std::string_view prefix) {
   return sum;
 }
 
+// How many random operations of which kind there were.
+void print_operations(const Counts& counts) {
+  std::printf("operations: %llu", Printer::ull(sum_of(counts, "op: ")));
+  for (auto it = counts.lower_bound("op: "); it != counts.end(); ++it) {
+    if (!it->first.starts_with("op: ")) break;
+    std::printf("%s %llu %s", it == counts.lower_bound("op: ") ? ":" : ",",
+                Printer::ull(it->second), it->first.c_str() + 4);
+  }
+  std::printf("\n");
+}
+
 // What came of the seeds with one kind of engine.
 struct OfKind {
   std::uint64_t seeds = 0, turns = 0, answered = 0, recorded = 0, hit = 0;
@@ -162,6 +179,7 @@ int run_seeds(const SharedModel& model, const Settings& settings) {
     print(by_kind);
     print("faults, how often each fired", faults);
   }
+  print_operations(counts);
   std::printf(
       "simulate: %llu turns over %llu seeds, nothing found; %llu recorded; %llu hit by a fault "
       "(%.1f %%); %.1f s, %.0f turns/s, %llu jobs\n",

@@ -41,14 +41,15 @@ void Checks::check_said(const Turn& turn) {
         "I4", which + " without ids, and with counts", "others");
   index_served();
   const Served* served = nullptr;
-  for (const Served* entry : by_seed_[asked.seed]) {
+  for (const Served* entry : by_seed_[asked.seed + turn.choice]) {
     const bool good = !entry->fault_fired || harmless(*entry->fault);
     if (entry->whole && good && entry->sent == turn.usage->completion_tokens &&
         entry->prompt.size() == turn.usage->prompt_tokens)
       served = entry;
   }
   if (served == nullptr)
-    setup_.findings.fail("I4", "a whole generation behind " + which, served_with(asked.seed));
+    setup_.findings.fail("I4", "a whole generation behind " + which,
+                         served_with(asked.seed + turn.choice));
   const std::string sampled = setup_.model.tokenizer->decode(served->ids);
   check(is_read_from(turn.answer.text, sampled), "I4", "text of " + which + " out of " + sampled,
         turn.answer.text);
@@ -63,13 +64,16 @@ void Checks::check_said(const Turn& turn) {
 // I4 of this path: the engine was told the recorded history, one message behind the other, and then
 // what is new.
 void Checks::check_history(const Turn& turn, const Served& served) {
-  std::vector<Message> told;
-  if (turn.parent) told = trajectory::messages_of(turn.parent);
-  told.insert(told.end(), turn.messages.begin(), turn.messages.end());
+  std::vector<const Message*> told;
+  for (const Turn* each = &turn; each != nullptr; each = each->parent.get()) {
+    if (each != &turn) told.insert(told.begin(), &each->answer);
+    for (std::size_t i = each->messages.size(); i-- > 0;)
+      told.insert(told.begin(), &each->messages[i]);
+  }
   const std::string prompt = setup_.model.tokenizer->decode(served.prompt);
   std::size_t at = 0;
-  for (const auto& message : told) {
-    for (const auto& part : {message.reasoning.value_or(""), message.text}) {
+  for (const Message* message : told) {
+    for (const auto& part : {message->reasoning.value_or(""), message->text}) {
       const std::string text = trimmed(part);
       const auto found = prompt.find(text, at);
       check(found != std::string::npos, "I4",
@@ -78,7 +82,7 @@ void Checks::check_history(const Turn& turn, const Served& served) {
       at = found + text.size();
     }
   }
-  check(!turn.parent || setup_.ledger.requests[turn.parent->request_id].turn != nullptr, "I1",
+  check(!turn.parent || by_turn_.contains(turn.parent->id), "I1",
         "a parent that was committed before", "none");
 }
 

@@ -15,6 +15,9 @@ enum class Break {
   kStaleParent,        // a turn is hung below its parent's sibling
   kNoAbort,            // the engine is not told that nobody listens any more
   kDroppedSync,        // the disk says that it has synced, and has not; with --store sqlite
+  kSharedChoice,       // of several answers to a request two are acknowledged as one turn
+  kEveryRepeat,        // a request that says it is the first of its kind is taken for a repeat
+  kForgottenKey,       // no Idempotency-Key is known again
 };
 std::optional<Break> break_named(const std::string& name);
 

@@ -3,6 +3,7 @@
 #include "base/runtime.h"
 #include "simulate/checks.h"
 #include "simulate/ledger.h"
+#include "simulate/settings.h"
 
 namespace verbatim::simulate {
 
@@ -15,6 +16,7 @@ struct Stage {
   Findings& findings;
   std::uint64_t turns_left = 0;
   std::int64_t next_seed = 1;
+  Break broken = Break::kNone;
   bool closing = false;      // the gateway is being shut down
   bool forgets = false;      // the store drops old conversations that no one created
   bool by_messages = false;  // ids, and what speaks of them, are not there

@@ -72,8 +72,12 @@ bool same_history(const Turn* a, const Turn* b) {
   return true;
 }
 
+std::string name_of(const Turn& turn) {
+  return turn_name(turn.request_id, turn.choice);
+}
+
 std::string place_of(const Turn& turn) {
-  return turn.parent ? "below " + turn.parent->request_id : "a root: " + turn.attach.reason;
+  return turn.parent ? "below " + name_of(*turn.parent) : "a root: " + turn.attach.reason;
 }
 
 std::string shown(const Message& message) {
@@ -119,13 +123,24 @@ void Checks::index(const Served& entry, std::size_t replica) {
   if (entry.fault && std::find(kRefusals.begin(), kRefusals.end(), *entry.fault) != kRefusals.end())
     return;
   const auto first = sampler_.emplace(*entry.seed, replica).first->second;
+  // A request that is asked once more may be sampled once more.
+  if (setup_.ledger.asked_again.contains(*entry.seed)) return;
   check(first == replica, "once", "seed " + std::to_string(*entry.seed) + " at one replica",
         "at replicas " + std::to_string(first) + " and " + std::to_string(replica));
 }
 
-bool Checks::engine_said(std::int64_t seed, int status) {
+std::vector<const Served*> Checks::generations(const Asked& asked) {
   index_served();
-  for (const Served* entry : by_seed_[seed]) {
+  std::vector<const Served*> all;
+  for (unsigned choice = 0; choice < asked.choices; ++choice) {
+    const auto found = by_seed_.find(asked.seed + choice);
+    if (found != by_seed_.end()) all.insert(all.end(), found->second.begin(), found->second.end());
+  }
+  return all;
+}
+
+bool Checks::engine_said(const Asked& asked, int status) {
+  for (const Served* entry : generations(asked)) {
     if (entry->fault_fired && proof_of(setup_.driven, *entry->fault)->status == status) return true;
   }
   return false;
@@ -148,7 +163,8 @@ const Served* Checks::served_as(const Turn& turn, const TokenIds& prompt) {
   index_served();
   const TokenIds ids = joined(turn.completion, turn.discarded);
   const bool cut = cut_at_stop(turn);
-  for (const Served* entry : by_seed_[turn.sampling.seed.value_or(0)]) {
+  // Each choice is sampled with a seed of its own.
+  for (const Served* entry : by_seed_[turn.sampling.seed.value_or(0) + turn.choice]) {
     const bool whole = entry->whole && entry->sent == ids.size();
     const bool all = cut ? entry->sent >= ids.size() : whole;
     if (all && begins_with(entry->ids, ids) && entry->prompt == prompt) return entry;
@@ -175,6 +191,7 @@ void Checks::check_committed() {
     const TurnPtr turn = unchecked.front();
     unchecked.pop_front();
     check_turn(turn);
+    check_repeats(*turn);
     by_turn_[turn->id] = turn;
   }
 }
@@ -207,7 +224,7 @@ void Checks::check_exact(const Turn& turn, const TokenIds& prompt) {
                              std::to_string(turn.completion.size()) + " + " +
                              std::to_string(turn.discarded.size()) + " sampled ids of " + which +
                              " as at the engine",
-                         served_with(asked.seed));
+                         served_with(asked.seed + turn.choice));
   }
   const auto logprobs = joined(turn.logprobs, turn.discarded_logprobs);
   const bool cut = cut_at_stop(turn);
@@ -272,7 +289,7 @@ bool Checks::diverged(const Turn& turn) const {
   for (const Turn* each = &turn; each != nullptr; each = each->parent.get()) {
     if (!each->parent && each->attach.reason == "suffix") return false;
     const auto& believed = setup_.ledger.requests[each->request_id].asked.parent;
-    if (believed != (each->parent ? each->parent->request_id : "")) return true;
+    if (believed != (each->parent ? name_of(*each->parent) : "")) return true;
   }
   return false;
 }
@@ -315,7 +332,7 @@ void Checks::check_place(const Turn& turn) {
     check(!turn.parent, "place", which + " a root", place_of(turn));
     return;
   }
-  const auto& expected = setup_.ledger.requests[asked.parent].turn;
+  const auto expected = setup_.ledger.turn_named(asked.parent);
   if (expected != nullptr && gone(expected->session_id)) return;
   if (expected != nullptr && diverged(*expected)) {
     ++counts["attached: behind one of several answers alike"];
@@ -341,16 +358,18 @@ void Checks::check_answer(const Turn& turn, const protocol::ChatResult& result) 
   check(result.finish_reason == message::name(turn.finish), "I11",
         "finish reason " + std::string(message::name(turn.finish)), result.finish_reason);
   check(result.id == turn.completion_id, "I11", "id " + turn.completion_id, result.id);
-  if (!result.usage) return;
-  if (turn.usage) {
-    check(result.usage->prompt_tokens == turn.usage->prompt_tokens &&
-              result.usage->completion_tokens == turn.usage->completion_tokens,
-          "I11", "usage of " + turn.request_id + " as recorded", "other counts");
-    return;
-  }
-  check(result.usage->prompt_tokens + turn.completion.size() == turn.row_size &&
-            result.usage->completion_tokens == turn.completion.size(),
-        "I11", "usage of " + turn.request_id + " as recorded", "other counts");
+}
+
+// The prompt was read once, whatever the number of answers.
+void Checks::check_usage(const std::vector<TurnPtr>& turns, const message::Usage& usage) {
+  const Turn& first = *turns.front();
+  std::uint64_t prompt = first.row_size - first.completion.size();
+  std::uint64_t completion = 0;
+  for (const auto& turn : turns)
+    completion += turn->usage ? turn->usage->completion_tokens : turn->completion.size();
+  if (first.usage) prompt = first.usage->prompt_tokens;
+  check(usage.prompt_tokens == prompt && usage.completion_tokens == completion, "I11",
+        "usage of " + first.request_id + " as recorded", "other counts");
 }
 
 }  // namespace verbatim::simulate

@@ -82,6 +82,7 @@ class World {
   Task<void> live();
   Task<void> close_early();
   Task<void> lose_power_now_and_then();
+  Task<void> restart_now_and_then();
   store::Store& seen_store();
   void wrap_store();
   void make_gateway();
@@ -149,6 +150,7 @@ World::World(const SharedModel& model, std::uint64_t seed, std::uint64_t turns,
       stage_{agent_runtime_, kGatewayPort, ledger_, checks_, findings, turns} {
   stage_.forgets = profile_.forgets();
   stage_.by_messages = profile_.driven.by_messages();
+  stage_.broken = broken_;
   executor_.set_max_jobs(base::sim::SimExecutor::kMaxJobs + turns * kMaxJobsPerTurn);
   if (profile_.records) {
     records_ = std::make_unique<KeptRecords>(executor_, files_, worker_, seed * 31 + 10);
@@ -212,6 +214,21 @@ Task<void> World::lose_power_now_and_then() {
   }
 }
 
+// The gateway is told to end, and started again: what runs ends in its time, or with an error.
+Task<void> World::restart_now_and_then() {
+  while (!over_) {
+    co_await base::sleep_for(executor_, std::chrono::milliseconds(2000 + random_.below(20'000)));
+    if (over_) co_return;
+    const auto patience = std::chrono::milliseconds(random_.below(300));
+    co_await gateway_->drain(executor_.clock().now() + patience);
+    gateway_ = nullptr;
+    ++ledger_.life;
+    ++ledger_.counts["op: restart, in order"];
+    make_gateway();
+    (void)gateway_->start("gateway", kGatewayPort, base::Network::PortUse::kExclusive);
+  }
+}
+
 std::unique_ptr<engine::Engine> World::make_engines() {
   if (profile_.replicas == 1) return make_engine(0);
   std::vector<engine::pool::Member> members;
@@ -255,6 +272,7 @@ Task<void> World::live() {
   if (profile_.replicas_die) deaths.run(engines_.die_now_and_then(random_));
   Together losses(executor_);
   if (profile_.crashes) losses.run(lose_power_now_and_then());
+  if (profile_.restarts) losses.run(restart_now_and_then());
   co_await all.all();
   over_ = true;
   co_await losses.all();
@@ -319,18 +337,21 @@ Run World::run() {
   check_metrics();
   check_records();
   Run run;
+  count_faults(run.faults);
   run.trace = executor_.trace();
   run.store_hash = std::hash<std::string>{}(kept_.view().dump());
   run.jobs = executor_.jobs_run();
   run.kind = profile_.driven.name();
   run.counts = ledger_.counts;
-  count_faults(run.faults);
   return run;
 }
 
 void World::count_faults(Counts& faults) {
+  auto& struck = ledger_.counts["op: fault of the store"];
   for (auto it = ledger_.counts.lower_bound("store "); it != ledger_.counts.end(); ++it) {
-    if (it->first.starts_with("store ")) faults[it->first] += it->second;
+    if (!it->first.starts_with("store ")) continue;
+    faults[it->first] += it->second;
+    struck += it->second;
   }
   for (const auto* link : {&agent_link_, &engine_link_}) {
     const std::string name = link == &agent_link_ ? "agent link: " : "engine link: ";
@@ -353,6 +374,8 @@ void World::count_faults(Counts& faults) {
   faults["replica: died"] += engines_.deaths();
   if (kept_.disk() == nullptr) return;
   const auto& disk = kept_.disk()->faults();
+  struck += disk.write_eio + disk.write_full + disk.sync;
+  ledger_.counts["op: restart, behind a loss of power"] += disk.crashes;
   faults["store disk: EIO at a write"] += disk.write_eio;
   faults["store disk: ENOSPC at a write"] += disk.write_full;
   faults["store disk: EIO at a sync"] += disk.sync;

@@ -45,6 +45,11 @@ std::string one_message(std::string_view role, std::string_view text) {
 WrongRequest some_wrong_request(const Conversation& conversation, base::Random& random) {
   WrongRequest wrong;
   wrong.target = chat_target(conversation.session);
+  if (conversation.one_line && random.chance(150)) {
+    wrong.name = "several answers in one line";
+    wrong.body = R"({"messages":[{"role":"user","content":"hi"}],"n":2})";
+    return wrong;
+  }
   switch (random.below(9)) {
     case 0:
       wrong.name = "unknown session";
