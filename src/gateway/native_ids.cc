@@ -35,31 +35,76 @@ std::size_t count_calls(std::span<const Message> messages) {
   return count;
 }
 
-void NativeIds::open(const std::string& id, std::string native) {
-  open_.push_back({id, std::move(native), false});
+void NativeIds::know_answer(std::size_t at, std::span<const message::ToolCall> recorded,
+                            std::span<const message::ToolCall> sent) {
+  for (std::size_t i = 0; i < recorded.size(); ++i) know(recorded[i].id, recorded[i].native_id);
+  auto& natives = answers_[at];
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    // Equal calls may come back in another order: their handles tell which is which.
+    const auto handle = handles_.find(sent[i].id);
+    natives.push_back(handle == handles_.end() ? recorded[i].native_id : handle->second);
+    spelled_[sent[i].id] = natives.back();
+  }
 }
 
-std::string NativeIds::native_of(const message::ToolCall& call) {
-  const auto known = known_.find(call.id);
-  if (known != known_.end()) return known->second;
+void NativeIds::start(std::size_t first, std::size_t count) {
+  at_ = first;
+  count_ = count;
+  open_.clear();
+}
+
+void NativeIds::open(std::span<const message::ToolCall> recorded,
+                     std::span<const message::ToolCall> sent) {
+  for (std::size_t i = 0; i < recorded.size(); ++i) {
+    const auto handle = handles_.find(sent[i].id);
+    open_.push_back(
+        {sent[i].id, handle == handles_.end() ? recorded[i].native_id : handle->second, false});
+  }
+}
+
+std::string NativeIds::native_of(const message::ToolCall& call, std::size_t index) const {
+  const auto answer = answers_.find(at_);
+  if (answer != answers_.end() && index < answer->second.size()) return answer->second[index];
+  const auto handle = handles_.find(call.id);
+  if (handle != handles_.end()) return handle->second;
   return derived_native_id(form_, call.name, count_);
 }
 
+const std::string* NativeIds::known(const std::string& id) const {
+  for (const auto* ids : {&handles_, &spelled_}) {
+    if (const auto found = ids->find(id); found != ids->end()) return &found->second;
+  }
+  return nullptr;
+}
+
+// By the id among the calls that wait for a result; then whatever call it was given to before, one
+// with a result too; then the first that waits. An id of nobody stays.
+void NativeIds::answer(std::string& id) {
+  const auto waits = [](const Call& call) { return !call.answered; };
+  const auto named = [&](const Call& call) { return call.id == id; };
+  auto call = std::find_if(open_.begin(), open_.end(),
+                           [&](const Call& each) { return waits(each) && named(each); });
+  if (call == open_.end()) call = std::find_if(open_.begin(), open_.end(), named);
+  const std::string* before = call == open_.end() ? known(id) : nullptr;
+  if (before != nullptr) {
+    id = *before;
+    return;
+  }
+  if (call == open_.end()) call = std::find_if(open_.begin(), open_.end(), waits);
+  if (call == open_.end()) return;
+  call->answered = true;
+  id = call->native;
+}
+
 Message NativeIds::shown(Message message) {
-  for (auto& call : message.tool_calls) {
-    std::string native = native_of(call);
+  for (std::size_t i = 0; i < message.tool_calls.size(); ++i) {
+    auto& call = message.tool_calls[i];
+    std::string native = native_of(call, i);
     ++count_;
     open_.push_back({std::exchange(call.id, native), native, false});
   }
-  if (message.role != Role::kTool) return message;
-  const auto unanswered = [](const Call& call) { return !call.answered; };
-  auto call = std::find_if(open_.begin(), open_.end(), [&](const Call& each) {
-    return unanswered(each) && each.id == message.tool_call_id;
-  });
-  if (call == open_.end()) call = std::find_if(open_.begin(), open_.end(), unanswered);
-  if (call == open_.end()) return message;
-  call->answered = true;
-  message.tool_call_id = call->native;
+  ++at_;
+  if (message.role == Role::kTool) answer(message.tool_call_id);
   return message;
 }
 

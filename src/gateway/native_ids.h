@@ -18,17 +18,24 @@ std::string derived_native_id(const std::string& form, const std::string& name, 
 std::size_t count_calls(std::span<const message::Message> messages);
 
 // Walks along a conversation and shows its messages with native ids in place of those that agents
-// see. Agents may have made ids up: who calls is told by position then.
+// see. A call that was recorded is told by its place, or by its handle; agents may have made ids
+// up, and given one twice: who calls is told by position then.
 class NativeIds {
  public:
-  // `count`: calls that stand before the first message shown.
-  NativeIds(std::string form, std::size_t count) : form_(std::move(form)), count_(count) {}
+  explicit NativeIds(std::string form) : form_(std::move(form)) {}
 
-  // The call that an agent calls `id` is this one.
-  void know(const std::string& id, std::string native) { known_[id] = std::move(native); }
-  // A call before the first message shown that may be answered behind it.
-  void open(const std::string& id, std::string native);
-  // The message as the template is shown it.
+  // The call with this handle.
+  void know(const std::string& handle, std::string native) { handles_[handle] = std::move(native); }
+  // The calls of the answer that stands at messages[at] of the request, as it was recorded. `sent`
+  // are the same as the agent spells them.
+  void know_answer(std::size_t at, std::span<const message::ToolCall> recorded,
+                   std::span<const message::ToolCall> sent);
+
+  // Begins at messages[first]; `count` calls stand before it.
+  void start(std::size_t first, std::size_t count);
+  // Calls before the first message shown that may be answered behind it.
+  void open(std::span<const message::ToolCall> recorded, std::span<const message::ToolCall> sent);
+  // The next message as the template is shown it.
   message::Message shown(message::Message message);
 
  private:
@@ -37,11 +44,17 @@ class NativeIds {
     std::string native;
     bool answered = false;
   };
-  std::string native_of(const message::ToolCall& call);
+  // Of call `index` of the message shown.
+  [[nodiscard]] std::string native_of(const message::ToolCall& call, std::size_t index) const;
+  [[nodiscard]] const std::string* known(const std::string& id) const;
+  void answer(std::string& id);
 
   std::string form_;
-  std::size_t count_;
-  std::unordered_map<std::string, std::string> known_;
+  std::size_t at_ = 0;  // of the message shown next
+  std::size_t count_ = 0;
+  std::unordered_map<std::string, std::string> handles_;
+  std::unordered_map<std::string, std::string> spelled_;  // by the agent; may be there twice
+  std::unordered_map<std::size_t, std::vector<std::string>> answers_;  // natives by message
   std::vector<Call> open_;
 };
 

@@ -293,21 +293,16 @@ trajectory::Digest Planner::digest_of_answer(const Plan& plan, const message::Me
   return trajectory::extend(digests_, plan.history, answer, plan.spelling);
 }
 
-// Of what is recorded the turns tell, of what is rendered anew the handles that agents gave back.
+// Of what is recorded the turns tell, of all else the handles that agents gave back.
 Task<Result<NativeIds>> Planner::native_ids(const TurnRequest& request, const Plan& plan) {
-  NativeIds ids(model_.renderer->family().native_id, 0);
+  NativeIds ids(model_.renderer->family().native_id);
   if (!prints_ids()) co_return ids;
-  std::vector<std::uint64_t> numbers;
   for (const auto& turn : trajectory::path_to(plan.parent)) {
-    const auto& sent = request.messages[turn->message_count - 1].tool_calls;
-    for (std::size_t i = 0; i < sent.size(); ++i) {
-      const auto& call = turn->answer.tool_calls[i];
-      ids.know(call.id, call.native_id);
-      ids.know(sent[i].id, call.native_id);
-    }
+    const std::size_t at = turn->message_count - 1;
+    ids.know_answer(at, turn->answer.tool_calls, request.messages[at].tool_calls);
   }
-  if (plan.parent) co_return ids;
-  for (const auto& message : request.messages) {
+  std::vector<std::uint64_t> numbers;
+  for (const auto& message : std::span(request.messages).subspan(plan.suffix)) {
     for (const auto& call : message.tool_calls) {
       if (const auto handle = handles_.read(call.id, plan.scope)) numbers.push_back(handle->turn);
     }
@@ -340,7 +335,7 @@ Status Planner::render(TurnRequest& request, const std::optional<json::Document>
       return render_root(request.messages, inputs, ids, plan);
     }
   }
-  auto status = render_child(request, inputs, plan);
+  auto status = render_child(request, inputs, ids, plan);
   if (status.ok() || status.error().kind != ErrorKind::kUnsupported) return status;
   if (request.rules.mode != SessionMode::kTree) return status;
   // These roles can't be appended: a fresh render of everything is exact, but a new root.
@@ -356,6 +351,7 @@ Status Planner::render_root(std::span<const message::Message> messages,
   plan.attach.kind = Attach::Kind::kRoot;
   std::vector<message::Message> shown;
   if (prints_ids()) {
+    ids.start(0, 0);
     for (const auto& message : messages) shown.push_back(ids.shown(message));
     messages = shown;
   }
@@ -366,7 +362,7 @@ Status Planner::render_root(std::span<const message::Message> messages,
 }
 
 Status Planner::render_child(const TurnRequest& request, const chat::TemplateInputs& inputs,
-                             Plan& plan) const {
+                             NativeIds& ids, Plan& plan) const {
   const auto& parent = *plan.parent;
   const auto all = std::span<const message::Message>(request.messages);
   auto suffix = all.subspan(plan.suffix);
@@ -374,11 +370,9 @@ Status Planner::render_child(const TurnRequest& request, const chat::TemplateInp
   std::vector<message::Message> shown;
   if (prints_ids()) {
     calls = parent.answer.tool_calls;
-    NativeIds ids(model_.renderer->family().native_id, count_calls(all.first(plan.suffix)));
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      calls[i].id = calls[i].native_id;
-      ids.open(all[plan.suffix - 1].tool_calls[i].id, calls[i].native_id);
-    }
+    for (auto& call : calls) call.id = call.native_id;
+    ids.start(plan.suffix, count_calls(all.first(plan.suffix)));
+    ids.open(parent.answer.tool_calls, all[plan.suffix - 1].tool_calls);
     for (const auto& message : suffix) shown.push_back(ids.shown(message));
     suffix = shown;
   }

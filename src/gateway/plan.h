@@ -122,7 +122,7 @@ class Planner {
   base::Status render_root(std::span<const message::Message> messages,
                            const chat::TemplateInputs& inputs, NativeIds& ids, Plan& plan) const;
   base::Status render_child(const TurnRequest& request, const chat::TemplateInputs& inputs,
-                            Plan& plan) const;
+                            NativeIds& ids, Plan& plan) const;
   [[nodiscard]] bool prints_ids() const { return !model_.renderer->family().native_id.empty(); }
   static void assemble(Plan& plan);
   static std::string scope_of(const TurnRequest& request);
