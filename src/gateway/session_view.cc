@@ -1,6 +1,8 @@
 #include "gateway/session_view.h"
 
 #include <algorithm>
+#include <span>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "gateway/record_line.h"
@@ -19,6 +21,25 @@ void write_ids(Writer& w, const trajectory::TokenIds& ids) {
   w.begin_array();
   for (const auto id : ids) w.unsigned_integer(id);
   w.end_array();
+}
+
+// Each record holds its whole request, so that together they grow with the square of the turns.
+constexpr std::uint64_t kMostRecordBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMostPathSteps = 1'000'000;
+
+// Of a record, about: an id is a number of up to six digits, a logprob with its id some thirty.
+std::uint64_t record_bytes(const trajectory::Turn& turn) {
+  return 7 * turn.row_size + 32 * turn.completion.size() + turn.path_letters.size();
+}
+
+// The last turns of a path whose records are told, and how many in front of them are not.
+std::size_t left_out(const std::vector<TurnPtr>& path) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = path.size(); i-- > 0;) {
+    bytes += record_bytes(*path[i]);
+    if (bytes > kMostRecordBytes && i + 1 < path.size()) return i + 1;
+  }
+  return 0;
 }
 
 void write_message(Writer& w, const message::Message& message) {
@@ -140,6 +161,19 @@ void write_node(Writer& w, const TurnPtr& turn) {
   w.end_object();
 }
 
+// Turns on the paths to all leaves.
+std::uint64_t path_steps(const std::vector<TurnPtr>& turns,
+                         const std::unordered_set<std::uint64_t>& parents) {
+  std::unordered_map<std::uint64_t, std::uint64_t> depths;
+  std::uint64_t steps = 0;
+  for (const auto& turn : turns) {
+    const std::uint64_t depth = turn->parent ? depths[turn->parent->id] + 1 : 1;
+    depths[turn->id] = depth;
+    if (!parents.contains(turn->id)) steps += depth;
+  }
+  return steps;
+}
+
 // The members "nodes" and "leaves" of the tree's object.
 void write_tree(Writer& w, const std::vector<TurnPtr>& turns) {
   std::unordered_set<std::uint64_t> parents;
@@ -148,10 +182,16 @@ void write_tree(Writer& w, const std::vector<TurnPtr>& turns) {
     if (turn->parent) parents.insert(turn->parent->id);
     write_node(w, turn);
   }
+  const bool with_paths = path_steps(turns, parents) <= kMostPathSteps;
   w.end_array().key("leaves").begin_array();
   for (const auto& turn : turns) {
     if (parents.contains(turn->id)) continue;
-    w.begin_object().field("node_id", std::to_string(turn->id)).key("path_node_ids").begin_array();
+    w.begin_object().field("node_id", std::to_string(turn->id));
+    if (!with_paths) {
+      w.end_object();
+      continue;
+    }
+    w.key("path_node_ids").begin_array();
     for (const auto& node : trajectory::path_to(turn)) w.string(std::to_string(node->id));
     w.end_array().end_object();
   }
@@ -181,8 +221,12 @@ std::string session_view(const store::SessionInfo& session, const std::vector<Tu
   write_report(w, report_of(turns));
   w.key("records").begin_array();
   const TurnPtr last = turns.empty() ? nullptr : turns.back();
-  for (const auto& turn : trajectory::path_to(last)) write_record(w, turn);
-  w.end_array().key("metadata").begin_object().key("accumulated_token_ids");
+  const auto path = trajectory::path_to(last);
+  const std::size_t first = left_out(path);
+  for (const auto& turn : std::span(path).subspan(first)) write_record(w, turn);
+  w.end_array();
+  if (first > 0) w.field("records_left_out", std::uint64_t{first});
+  w.key("metadata").begin_object().key("accumulated_token_ids");
   write_ids(w, last ? trajectory::row_of(last) : trajectory::TokenIds{});
   w.field("max_trim_tokens", static_cast<std::uint64_t>(max_trim))
       .field("version", session.version);
