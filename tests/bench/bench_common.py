@@ -1,11 +1,13 @@
 """What the comparisons share: starting servers on free ports, CPU time of a process, medians of interleaved rounds."""
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import signal
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.request
@@ -15,20 +17,24 @@ ROOT = Path(__file__).resolve().parents[2]
 TOY = ROOT / "tests" / "cases" / "toy"
 
 
+# What was started is ended however a comparison ends: at exit, to which a SIGTERM leads, too.
+signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+
+
 def cpu_seconds(pid: int) -> float:
     """CPU time of a process, all its threads: the clock that clock_getcpuclockid(3) names."""
     return time.clock_gettime((~pid << 3) | 2)
 
 
 class Server:
-    """A process that prints its address, ended by its id."""
+    """A process that prints its address, ended by its id: by stop(), or when Python exits."""
 
     def __init__(self, args: list[str], pattern: str = r"http://([\d.]+):(\d+)", stderr=subprocess.DEVNULL):
         self.process = subprocess.Popen(args, stdout=subprocess.PIPE, stderr=stderr, text=True)
+        atexit.register(self.stop)
         line = self.process.stdout.readline()
         hit = re.search(pattern, line)
         if not hit:
-            self.stop()
             raise SystemExit(f"{args[:2]} did not start: {line!r}")
         self.host, self.port = hit.group(1), int(hit.group(2))
         self.pid = self.process.pid
@@ -44,6 +50,7 @@ class Server:
                 self.process.wait(20)
             except subprocess.TimeoutExpired:
                 self.process.kill()
+                self.process.wait()
 
 
 class Nginx:
@@ -67,6 +74,7 @@ http {{
 }}
 """)
         self.process = subprocess.Popen(["nginx", "-c", str(conf), "-e", f"{self.dir.name}/error"])
+        atexit.register(self.stop)
         self.url = f"http://127.0.0.1:{self.port}"
         self.worker = self._worker()
 
@@ -79,8 +87,9 @@ http {{
         raise SystemExit("nginx did not start")
 
     def stop(self) -> None:
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(20)
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(20)
         self.dir.cleanup()
 
 
