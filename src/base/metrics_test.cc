@@ -125,6 +125,31 @@ TEST(ProcessMetrics, say_what_the_system_knows_of_this_process) {
   EXPECT_GT(metrics.value(start), std::int64_t{1'700'000'000} * 100);
 }
 
+// Two scrapes at a time may end in either order.
+TEST(ProcessMetrics, processor_time_never_goes_back) {
+  sim::SimFiles files(1);
+  ASSERT_TRUE(files.make_directories("/proc/self").ok());
+  const auto spent = [&files](int ticks) {
+    std::string text = "1 (a name) S";
+    for (int field = 4; field <= 24; ++field) text += " " + std::to_string(field == 14 ? ticks : 0);
+    ASSERT_TRUE(files.replace("/proc/self/stat", text).ok());
+  };
+  Metrics metrics;
+  spent(0);
+  ProcessMetrics process(metrics, files);
+  const Metric cpu{"process_cpu_seconds_total", ""};
+  spent(200);
+  process.refresh();
+  const auto later = metrics.value(cpu);
+  EXPECT_GT(later, 0);
+  spent(100);
+  process.refresh();
+  EXPECT_EQ(metrics.value(cpu), later);
+  spent(300);
+  process.refresh();
+  EXPECT_GT(metrics.value(cpu), later);
+}
+
 TEST(ProcessMetrics, say_nothing_where_there_is_no_proc) {
   Metrics metrics;
   sim::SimFiles files(1);

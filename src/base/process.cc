@@ -90,7 +90,10 @@ ProcessMetrics::ProcessMetrics(Metrics& metrics, Files& files) : files_(files) {
 void ProcessMetrics::refresh() {
   if (cpu_ == nullptr) return;
   if (const auto stat = read_stat(files_)) {
-    cpu_->set(static_cast<std::uint64_t>(shown_ticks(stat->cpu_ticks)));
+    const auto cpu = static_cast<std::uint64_t>(shown_ticks(stat->cpu_ticks));
+    // Of two scrapes at a time the one that read first may store last.
+    std::lock_guard lock(cpu_mutex_);
+    if (cpu > cpu_->value()) cpu_->set(cpu);
     resident_->set(stat->resident_pages * ::sysconf(_SC_PAGESIZE));
     virtual_->set(stat->virtual_bytes);
     threads_->set(stat->threads);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <mutex>
+
 #include "base/files.h"
 #include "base/metrics.h"
 
@@ -17,6 +19,7 @@ class ProcessMetrics {
 
  private:
   Files& files_;
+  std::mutex cpu_mutex_;
   Counter* cpu_ = nullptr;
   Gauge *resident_ = nullptr, *virtual_ = nullptr, *descriptors_ = nullptr, *threads_ = nullptr;
 };
