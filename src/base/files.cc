@@ -94,7 +94,11 @@ class SystemAppendFile final : public AppendFile {
   }
   Status sync() override {
     if (::fdatasync(fd_.fd) != 0) return system_error("can't sync", path_, errno);
-    return {};
+    if (named_) return {};
+    // The bytes of a new file may be on disk while its name is not; who made it is not known here.
+    auto status = sync_directory_of(path_);
+    named_ = status.ok();
+    return status;
   }
   std::uint64_t size() const override { return size_; }
   Status truncate(std::uint64_t size) override {
@@ -108,6 +112,7 @@ class SystemAppendFile final : public AppendFile {
   Fd fd_;
   std::string path_;
   std::uint64_t size_;
+  bool named_ = false;  // its name is on disk, too
 };
 
 class SystemFileLock final : public FileLock {
@@ -181,14 +186,9 @@ class SystemFiles final : public Files {
   }
 
   Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) override {
-    const bool is_new = ::access(path.c_str(), F_OK) != 0;
     Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kOwnFile));
     struct stat info{};
     if (file.fd < 0 || ::fstat(file.fd, &info) != 0) return system_error("can't open", path, errno);
-    // A new file's own bytes may be on disk while its name is not.
-    if (is_new) {
-      if (auto status = sync_directory_of(path); !status.ok()) return std::move(status).error();
-    }
     return std::unique_ptr<AppendFile>(
         new SystemAppendFile(std::move(file), path, static_cast<std::uint64_t>(info.st_size)));
   }

@@ -18,7 +18,7 @@ class AppendFile {
   // Appends all bytes, or fails (kUnavailable, with the system's reason) having appended a prefix
   // at most.
   virtual Status append(std::string_view bytes) = 0;
-  // Waits until what was appended survives a crash of the machine.
+  // Waits until what was appended, and the file's name, survive a crash of the machine.
   virtual Status sync() = 0;
   [[nodiscard]] virtual std::uint64_t size() const = 0;
   // Cuts the file back, after a failed append.
@@ -55,7 +55,7 @@ class Files {
   virtual ~Files() = default;
   virtual Result<std::string> read(const std::string& path, std::uint64_t max_size) = 0;
   virtual Result<std::unique_ptr<MappedFile>> map(const std::string& path) = 0;
-  // Made when missing, for its owner alone; its name then survives a crash of the machine too.
+  // Made when missing, for its owner alone; until it, or all, is synced a crash may take it away.
   virtual Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) = 0;
   // Made when missing, for its owner alone, and never removed. kConflict when somebody holds it.
   virtual Result<std::unique_ptr<FileLock>> lock(const std::string& path) = 0;

@@ -201,6 +201,22 @@ TEST(SimFiles, what_was_written_before_a_sync_of_all_survives_in_each_file) {
   }
 }
 
+TEST(SimFiles, a_new_file_is_there_behind_a_crash_once_it_or_all_was_synced) {
+  int gone = 0;
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    sim::SimFiles files(seed);
+    ASSERT_TRUE(files.open_append("all").ok());
+    ASSERT_TRUE(files.sync_all(".").ok());
+    ASSERT_TRUE(files.open_append("own").value()->sync().ok());
+    ASSERT_TRUE(files.open_append("none").ok());
+    files.crash();
+    EXPECT_TRUE(files.exists("all"));
+    EXPECT_TRUE(files.exists("own"));
+    gone += files.exists("none") ? 0 : 1;
+  }
+  EXPECT_GT(gone, 0);
+}
+
 TEST(SimFiles, an_unsynced_truncation_is_undone_by_a_crash) {
   sim::SimFiles files(1);
   auto file = files.open_append("log");

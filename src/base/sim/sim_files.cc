@@ -51,10 +51,12 @@ class SimAppendFile final : public AppendFile {
 
   Status sync() override {
     if (boot_ != files_.boot_) return failed("can't sync", path_, "the machine was restarted");
+    ++files_.waits_;
     if (files_.random_.chance(files_.options_.fail_sync)) {
       ++files_.faults_.sync;
       return failed("can't sync", path_, "Input/output error");
     }
+    node_->named = true;
     node_->synced = node_->bytes.size();
     node_->survivor.reset();
     return {};
@@ -171,6 +173,8 @@ Status SimFiles::replace(const std::string& path, std::string_view bytes) {
   if (fails && random_.chance(500)) return failed("can't sync", path, "Input/output error");
   // A new node: whoever has the old file open or mapped keeps it.
   auto node = std::make_shared<Node>();
+  ++waits_;
+  node->named = true;
   node->bytes = std::string(bytes);
   node->synced = bytes.size();
   const auto old = files_.find(path);
@@ -211,11 +215,13 @@ Status SimFiles::remove(const std::string& path) {
 
 Status SimFiles::sync_all(const std::string& path) {
   if (!directories_.contains(without_slash(path))) return missing("can't sync", path);
+  ++waits_;
   if (random_.chance(options_.fail_sync)) {
     ++faults_.sync;
     return failed("can't sync the file system of", path, "Input/output error");
   }
   for (auto& [name, node] : files_) {
+    node->named = true;
     node->synced = node->bytes.size();
     node->survivor.reset();
   }
@@ -260,6 +266,8 @@ void SimFiles::crash() {
     if (!files_.contains(path) && random_.chance(500)) files_[path] = node;
   }
   removed_.clear();
+  std::erase_if(files_,
+                [this](const auto& entry) { return !entry.second->named && random_.chance(500); });
   for (auto& [path, node] : files_) {
     // Files that are still open elsewhere keep their old node.
     node = std::make_shared<Node>(*node);

@@ -28,8 +28,8 @@ struct SimFilesFaults {
 };
 
 // A file system in memory. Bytes survive crash() when they were synced; of what was appended since,
-// a random prefix survives. A removal may be undone by a crash, as no directory is synced for it.
-// Single-threaded.
+// a random prefix survives. A removal may be undone by a crash, as no directory is synced for it,
+// and a file that was made since may be gone. Single-threaded.
 class SimFiles final : public Files {
  public:
   explicit SimFiles(std::uint64_t seed, SimFilesOptions options = {})
@@ -54,6 +54,8 @@ class SimFiles final : public Files {
   void crash();
   SimFilesOptions& options() { return options_; }
   [[nodiscard]] const SimFilesFaults& faults() const { return faults_; }
+  // How often somebody waited for the disk.
+  [[nodiscard]] std::uint64_t waits() const { return waits_; }
 
  private:
   friend class SimAppendFile;
@@ -61,6 +63,7 @@ class SimFiles final : public Files {
   friend class SimFilePlace;
   struct Node {
     std::string bytes;
+    bool named = false;      // a crash leaves it there
     std::size_t synced = 0;  // this many of `bytes` survive a crash...
     std::optional<std::string>
         survivor;  // ...or this, when synced bytes were cut off or replaced since
@@ -73,6 +76,7 @@ class SimFiles final : public Files {
   SeededRandom random_;
   SimFilesOptions options_;
   SimFilesFaults faults_;
+  std::uint64_t waits_ = 0;
   std::map<std::string, NodeRef> files_;
   std::map<std::string, NodeRef> removed_;  // since the last crash
   std::set<std::string> locked_;
