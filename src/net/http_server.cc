@@ -23,6 +23,12 @@ base::Result<std::uint16_t> HttpServer::start(const std::string& host, std::uint
 base::Task<void> HttpServer::drain(base::MonoTime deadline) {
   return impl_->drain(deadline);
 }
+void HttpServer::hurry() {
+  impl_->hurry();
+}
+base::Task<void> HttpServer::stop() {
+  return impl_->stop();
+}
 std::size_t HttpServer::connections() const {
   return impl_->serving + impl_->refusing;
 }
@@ -98,31 +104,52 @@ struct UntilEmpty {
   void await_resume() const noexcept {}
 };
 
-base::Task<void> HttpServer::Impl::drain(base::MonoTime deadline) {
-  draining = true;
-  if (listener_ != nullptr) listener_->close();
-  // drain() may end a connection only later, by the executor: the list does not change under this
-  // loop.
+// What is done to connections ends one only later, by the executor: the list does not change under
+// the loop.
+template <class F>
+void HttpServer::Impl::for_each(F&& action) {
   for (ServerConnection* c = first_; c != nullptr;) {
     ServerConnection& connection = *c;
     c = c->list_next;
-    connection.drain();
+    action(connection);
   }
-  base::Timer timer;
-  if (deadline <= runtime.clock().now()) {
-    abort_all("shutting down");
+}
+
+void HttpServer::Impl::begin_drain() {
+  draining = true;
+  if (listener_ != nullptr) listener_->close();
+  for_each([](ServerConnection& connection) { connection.drain(); });
+}
+
+base::Task<void> HttpServer::Impl::drain(base::MonoTime deadline) {
+  begin_drain();
+  if (hurried_ || deadline <= runtime.clock().now()) {
+    end_all();
   } else if (deadline != base::kNever) {
-    timer.arm(runtime.executor.timers(), deadline, [this] { abort_all("shutting down"); });
+    timer_.arm(runtime.executor.timers(), deadline, [this] { end_all(); });
   }
+  co_await UntilEmpty{*this};
+  timer_.cancel();
+}
+
+base::Task<void> HttpServer::Impl::stop() {
+  begin_drain();
+  for_each([](ServerConnection& connection) { connection.abort(kShuttingDown); });
   co_await UntilEmpty{*this};
 }
 
-void HttpServer::Impl::abort_all(const char* reason) {
-  for (ServerConnection* c = first_; c != nullptr;) {
-    ServerConnection& connection = *c;
-    c = c->list_next;
-    connection.abort(reason);
-  }
+void HttpServer::Impl::hurry() {
+  if (std::exchange(hurried_, true) || !draining) return;
+  timer_.cancel();
+  end_all();
+}
+
+void HttpServer::Impl::end_all() {
+  const auto words_end = runtime.clock().now() + options.last_words;
+  timer_.arm(runtime.executor.timers(), words_end, [this] {
+    for_each([](ServerConnection& connection) { connection.abort(kShuttingDown); });
+  });
+  for_each([](ServerConnection& connection) { connection.cancel(kShuttingDown); });
 }
 
 std::string_view HttpServer::Impl::standard_fields() {

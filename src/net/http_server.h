@@ -17,6 +17,9 @@ namespace verbatim::net {
 
 class ServerConnection;
 
+// With this handlers are cancelled whose server ends; told by its address.
+inline constexpr char kShuttingDown[] = "shutting down";
+
 // co_await one of Responder's calls -> Status. Starts when awaited; what was passed in must live
 // until then and until it is done.
 class ResponseWrite final : base::IoCompletion {
@@ -81,6 +84,9 @@ class Responder {
 
   [[nodiscard]] bool begun() const;  // a status was chosen
   [[nodiscard]] int status() const;  // the one chosen; 0: none
+  // By which logs and records know the request: the client's own X-Request-Id where that is UTF-8
+  // of at most 512 bytes, else one that is drawn. Until the next request.
+  [[nodiscard]] std::string_view request_id();
 
  private:
   ServerConnection& connection_;
@@ -99,7 +105,11 @@ struct ServerOptions {
   base::Duration write_timeout = std::chrono::seconds(30);
   base::Duration linger_timeout =
       std::chrono::seconds(2);  // unread bytes are dropped before a closing error answer is cut off
-  base::Metrics* metrics = nullptr;  // null: nobody counts
+  base::Duration last_words = std::chrono::seconds(2);  // see HttpServer::drain()
+  base::Metrics* metrics = nullptr;                     // null: nobody counts
+  // Each answer says X-Request-Id, those of this layer too: what its handler says, else
+  // Responder::request_id().
+  bool request_ids = false;
 };
 
 // An HTTP/1.1 and 1.0 server on one executor. Life: created, start()ed, drain()ed or stop()ped to
@@ -126,9 +136,13 @@ class HttpServer {
       base::Network::PortUse use = base::Network::PortUse::kExclusive);
   // Stops accepting, closes idle connections, lets running handlers finish; further requests on
   // their connections are answered 503 and closed. At `deadline` what still runs is cancelled
-  // ("shutting down") and its connection closed. Returns when no connection is left.
+  // (kShuttingDown), and may say so to its client: `last_words` later its connection is closed.
+  // Returns when no connection is left.
   base::Task<void> drain(base::MonoTime deadline);
-  base::Task<void> stop() { return drain(base::MonoTime{}); }
+  // The deadline of a drain(), of one that is yet to come too, is now.
+  void hurry();
+  // Cancels and closes all at once. Returns when no connection is left.
+  base::Task<void> stop();
 
   [[nodiscard]] std::size_t connections() const;
 

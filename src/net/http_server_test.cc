@@ -1,5 +1,6 @@
 #include "net/http_server.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -374,6 +375,100 @@ TEST_F(HttpServerOnSim, refused_requests_get_their_status_as_json_and_the_connec
           EXPECT_TRUE(client.ended());
           co_await client.close();
         }
+      },
+      options);
+}
+
+// The value of a field in an answer's head; empty: it is not there, or more than once.
+std::string field_of(const std::string& answer, const std::string& name) {
+  const std::string head = answer.substr(0, answer.find("\r\n\r\n") + 2);
+  const std::string begin = "\r\n" + name + ": ";
+  const auto at = head.find(begin);
+  if (at == std::string::npos || head.find(begin, at + 1) != std::string::npos) return "";
+  const auto value = at + begin.size();
+  return head.substr(value, head.find("\r\n", value) - value);
+}
+
+TEST_F(HttpServerOnSim, every_answer_has_a_request_id_of_the_layer_below_the_handler_too) {
+  ServerOptions options;
+  options.request_ids = true;
+  options.limits.body_bytes = 1000;
+  options.limits.head_bytes = 2000;
+  const auto handler = [](const Request& request, Responder& responder,
+                          base::CancelSignal&) -> base::Task<void> {
+    if (request.path == "/none") co_return;
+    EXPECT_FALSE(responder.request_id().empty());
+    Headers headers;
+    if (request.path == "/own") headers.add("x-request-id", "the handler's");
+    if (request.path != "/stream") {
+      (void)co_await responder.send(200, headers, "");
+      co_return;
+    }
+    EXPECT_TRUE(responder.begin_stream(200, headers).ok());
+    (void)co_await responder.end("piece");
+  };
+  run(
+      handler,
+      [](SimWorld& w, HttpServer&, std::uint16_t port) -> base::Task<void> {
+        const auto with = [](const std::string& id) {
+          return "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Request-Id: " + id +
+                 "\r\n\r\n";
+        };
+        const std::string too_long(513, 'i');
+        const std::vector<std::pair<std::string, std::string>> cases = {
+            {with("client-9"), "client-9"},
+            {with(std::string(512, 'i')), std::string(512, 'i')},
+            {with("a b\xC3\xA9"), "a b\xC3\xA9"},
+            {with(too_long), ""},
+            {with("\xFF"), ""},
+            {with(""), ""},
+            {get("/own"), "the handler's"},
+            {get("/stream"), ""},
+            {get("/none"), ""},
+            {post(std::string(5000, 'x'), "X-Request-Id: client-9\r\n"), "client-9"},
+            {post(std::string(5000, 'x')), ""},
+            {"GET / HTTP/1.1\r\nHost: a\r\nX: y\nZ: 1\r\n\r\n", ""},
+            {"GET / HTTP/1.1\r\nHost: a\r\nX: " + std::string(5000, 'x') + "\r\n\r\n", ""},
+            {"GET / HTTP/3.0\r\nHost: a\r\n\r\n", ""},
+            {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab", ""}};
+        std::set<std::string> own;
+        for (const auto& [bytes, expected] : cases) {
+          RawClient client(w.runtime);
+          co_await client.connect(port);
+          co_await client.send(bytes);
+          const std::string answer = co_await client.read_answer();
+          std::string id = field_of(answer, "X-Request-Id");
+          if (id.empty()) id = field_of(answer, "x-request-id");
+          if (expected.empty()) {
+            EXPECT_TRUE(id.starts_with("req_") && id.size() == 28) << answer;
+            EXPECT_TRUE(own.insert(id).second) << "drawn twice";
+          } else {
+            EXPECT_EQ(id, expected) << answer;
+          }
+          co_await client.close();
+        }
+      },
+      options);
+}
+
+TEST_F(HttpServerOnSim, each_request_of_a_connection_has_its_own_id) {
+  ServerOptions options;
+  options.request_ids = true;
+  run(
+      echo,
+      [](SimWorld& w, HttpServer&, std::uint16_t port) -> base::Task<void> {
+        RawClient client(w.runtime);
+        co_await client.connect(port);
+        co_await client.send(get("/a"));
+        const std::string first = co_await client.read_answer();
+        co_await client.send("GET /b HTTP/1.1\r\nHost: a\r\nX-Request-Id: b\r\n\r\n");
+        const std::string second = co_await client.read_answer();
+        co_await client.send(get("/c"));
+        const std::string third = co_await client.read_answer();
+        EXPECT_EQ(field_of(second, "X-Request-Id"), "b");
+        EXPECT_TRUE(field_of(third, "X-Request-Id").starts_with("req_"));
+        EXPECT_NE(field_of(first, "X-Request-Id"), field_of(third, "X-Request-Id"));
+        co_await client.close();
       },
       options);
 }

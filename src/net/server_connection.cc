@@ -56,6 +56,7 @@ base::Task<void> ServerConnection::run() {
 
 base::Task<ServerConnection::Next> ServerConnection::read_request() {
   parser_.start(request_);
+  request_id_.clear();
   answer_ = Answer::kNone;
   sent_continue_ = in_body_ = timed_out_ = false;
   set_deadline(server_.options.idle_timeout);
@@ -164,6 +165,11 @@ void ServerConnection::on_stream_end() {
 
 void ServerConnection::drain() {
   if (wait_ == Wait::kRequest && parser_.idle()) pump_.interrupt();
+}
+
+void ServerConnection::cancel(const char* reason) {
+  if (!cancel_) return abort(reason);
+  cancel_->fire(reason);
 }
 
 void ServerConnection::abort(const char* reason) {

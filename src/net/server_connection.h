@@ -23,7 +23,8 @@ class ServerConnection final : ReadPump::Observer {
   void start();
   // The server stops: an idle connection ends, a busy one after its request.
   void drain();
-  // The server can't wait any longer.
+  // The server can't wait any longer: a handler may still say so to its client.
+  void cancel(const char* reason);
   void abort(const char* reason);
   [[nodiscard]] Role role() const { return role_; }
 
@@ -38,6 +39,7 @@ class ServerConnection final : ReadPump::Observer {
   void fail();
   [[nodiscard]] bool begun() const { return answer_ != Answer::kNone; }
   [[nodiscard]] int status() const { return begun() ? status_ : 0; }
+  [[nodiscard]] const std::string& request_id();
 
   // ResponseWrite's side.
   void start_write(std::span<const std::string_view> pieces, base::IoCompletion& done);
@@ -90,7 +92,8 @@ class ServerConnection final : ReadPump::Observer {
   bool timed_out_ = false;
   bool sent_continue_ = false;
   bool in_body_ = false;
-  std::string head_;  // of the answer
+  std::string head_;        // of the answer
+  std::string request_id_;  // empty: nobody has asked yet
   char size_line_[24];
   base::Timer timer_;
   base::MonoTime armed_for_;

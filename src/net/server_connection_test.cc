@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/pause.h"
 #include "base/sim/sim_world.h"
 #include "base/timer.h"
 #include "net/http_server.h"
@@ -219,6 +220,47 @@ TEST_F(ServerConnectionOnSim, at_the_drain_deadline_handlers_are_cancelled) {
         EXPECT_EQ(waiting.reasons, (std::vector<std::string>{"shutting down"}));
         co_await client.close();
       });
+}
+
+// Answers what it is cancelled with, a little later.
+base::Task<void> last_words(base::Executor& executor, Responder& responder,
+                            base::CancelSignal& cancel, base::Duration after) {
+  auto begun = responder.begin_stream(200, "text/plain");
+  EXPECT_TRUE(begun.ok());
+  (void)co_await responder.write("begun ");
+  base::Pause pause(executor, std::nullopt, cancel);
+  (void)co_await pause;
+  co_await base::sleep_for(executor, after);
+  const std::string reason = cancel.reason();
+  (void)co_await responder.end(reason);
+}
+
+TEST_F(ServerConnectionOnSim, what_runs_at_the_drain_deadline_may_say_so_and_no_longer) {
+  for (const bool hurried : {false, true}) {
+    for (const bool in_time : {false, true}) {
+      base::Executor* executor = nullptr;
+      const auto after = in_time ? milliseconds(500) : milliseconds(5000);
+      run([&](const Request&, Responder& responder, base::CancelSignal& cancel)
+              -> base::Task<void> { return last_words(*executor, responder, cancel, after); },
+          [&](SimWorld& w, HttpServer& server, std::uint16_t port) -> base::Task<void> {
+            executor = &w.executor;
+            RawClient client(w.runtime);
+            co_await client.connect(port);
+            co_await client.send(get("/"));
+            const std::string begun = co_await client.read_until("begun ");
+            const auto from = w.executor.clock().now();
+            const auto deadline = from + (hurried ? std::chrono::hours(1) : seconds(3));
+            base::spawn(server.drain(deadline));
+            co_await base::sleep_for(w.executor, seconds(1));
+            if (hurried) server.hurry();
+            const std::string rest = co_await client.read_to_end();
+            EXPECT_EQ(rest.find("shutting down") != std::string::npos, in_time) << rest;
+            EXPECT_LE(w.executor.clock().now() - from, hurried ? seconds(4) : seconds(6));
+            co_await client.close();
+            co_await base::sleep_for(w.executor, seconds(10));
+          });
+    }
+  }
 }
 
 TEST_F(ServerConnectionOnSim, one_connection_too_many_is_answered_503) {

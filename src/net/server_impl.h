@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/timer.h"
 #include "net/http_server.h"
 #include "net/server_connection.h"
 #include "net/server_metrics.h"
@@ -25,6 +26,8 @@ class HttpServer::Impl {
   base::Result<std::uint16_t> start(const std::string& host, std::uint16_t port,
                                     base::Network::PortUse use);
   base::Task<void> drain(base::MonoTime deadline);
+  void hurry();
+  base::Task<void> stop();
   void add(ServerConnection& connection);
   void remove(ServerConnection& connection);
   // "Server: ...\r\nDate: ...\r\n", made once a second.
@@ -41,13 +44,19 @@ class HttpServer::Impl {
  private:
   base::Task<void> accept_loop();
   void take(std::unique_ptr<base::ByteStream> stream);
-  void abort_all(const char* reason);
+  void begin_drain();
+  // Cancels what runs, and closes what is left of it a little later.
+  void end_all();
+  template <class F>
+  void for_each(F&& action);
   void wake_when_empty();
 
   std::unique_ptr<base::Listener> listener_;
   bool accepting_ = false;
   ServerConnection* first_ = nullptr;
   std::vector<std::coroutine_handle<>> drainers_;
+  base::Timer timer_;  // of drain()
+  bool hurried_ = false;
   std::string standard_fields_;
   std::int64_t standard_second_ = -1;
 

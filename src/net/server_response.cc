@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/random.h"
+#include "base/utf8.h"
 #include "net/http_error_body.h"
 #include "net/server_connection.h"
 #include "net/server_impl.h"
@@ -18,6 +20,10 @@ bool written_by_server(std::string_view name) {
   }
   return false;
 }
+
+constexpr std::string_view kRequestId = "x-request-id";
+constexpr std::size_t kMaxRequestId = 512;
+constexpr unsigned kOwnLetters = 24;
 
 bool has_no_body(int status) {
   return status / 100 == 1 || status == 204 || status == 304;
@@ -45,6 +51,16 @@ std::string error_body(const HttpFailure& failure) {
   return body;
 }
 
+const std::string& ServerConnection::request_id() {
+  if (!request_id_.empty()) return request_id_;
+  const std::string_view theirs = request_.headers.find(kRequestId);
+  const bool kept = !theirs.empty() && theirs.size() <= kMaxRequestId && is_field_value(theirs) &&
+                    base::valid_utf8(theirs);
+  request_id_ = kept ? std::string(theirs)
+                     : "req_" + base::new_base62_id(server_.runtime.random, kOwnLetters);
+  return request_id_;
+}
+
 void ServerConnection::begin_head(int status, std::string_view content_type,
                                   const Headers* headers) {
   status_ = status;
@@ -58,6 +74,12 @@ void ServerConnection::begin_head(int status, std::string_view content_type,
   if (!content_type.empty()) {
     head_ += "Content-Type: ";
     head_ += content_type;
+    head_ += "\r\n";
+  }
+  const bool says_id = headers != nullptr && headers->has(kRequestId);
+  if (server_.options.request_ids && !says_id) {
+    head_ += "X-Request-Id: ";
+    head_ += request_id();
     head_ += "\r\n";
   }
   if (headers != nullptr) {
@@ -264,6 +286,9 @@ bool Responder::begun() const {
 }
 int Responder::status() const {
   return connection_.status();
+}
+std::string_view Responder::request_id() {
+  return connection_.request_id();
 }
 
 }  // namespace verbatim::net
