@@ -127,6 +127,8 @@ void write_message(Page& page, const message::Message& message, bool sampled) {
   if (!message.text.empty() || message.tool_calls.empty())
     page.block(role + (message.tool_call_id.empty() ? "" : " " + message.tool_call_id),
                message.text, sampled);
+  if (const auto parts = message::parts_of(message); !parts.empty())
+    page.block(role + ", all parts", parts, sampled);
   for (const auto& call : message.tool_calls)
     page.block(role + ", calls " + call.name + " " + call.id, call.arguments, sampled);
 }

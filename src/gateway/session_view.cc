@@ -47,10 +47,14 @@ void write_message(Writer& w, const message::Message& message) {
     w.raw(assistant_message_json(message));
     return;
   }
-  w.begin_object().field("role", message::name(message.role)).field("content", message.text);
+  const auto parts = message::parts_of(message);
+  w.begin_object().field("role", message::name(message.role)).key("content");
+  parts.empty() ? w.string(message.text) : w.raw(parts);
   if (!message.tool_call_id.empty()) w.field("tool_call_id", message.tool_call_id);
   if (!message.name.empty()) w.field("name", message.name);
-  for (const auto& [name, raw] : message.unknown) w.key(name).raw(raw);
+  for (const auto& [name, raw] : message.unknown) {
+    if (name != message::kParts) w.key(name).raw(raw);
+  }
   w.end_object();
 }
 

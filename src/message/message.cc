@@ -22,4 +22,11 @@ std::optional<Role> role_named(std::string_view text) {
   return std::nullopt;
 }
 
+std::string_view parts_of(const Message& message) {
+  for (const auto& [name, raw] : message.unknown) {
+    if (name == kParts) return raw;
+  }
+  return {};
+}
+
 }  // namespace verbatim::message

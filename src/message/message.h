@@ -33,10 +33,16 @@ struct Message {
   std::string tool_call_id;              // tool
   std::string name;                      // optional name of a participant or tool
   // Fields this version does not know, name and raw JSON, in order: kept, and shown to the
-  // template.
+  // template. And kParts.
   std::vector<std::pair<std::string, std::string>> unknown;
   bool operator==(const Message&) const = default;
 };
+
+// Content that is more than text (images, sound, files): the parts as the client sent them, a raw
+// JSON array. They stand among the unknown fields under the name of the member they came in; `text`
+// has the text of them. Empty: text is all.
+inline constexpr std::string_view kParts = "content";
+std::string_view parts_of(const Message& message);
 
 // A function tool as the client declared it.
 struct Tool {

@@ -21,7 +21,9 @@ void write_calls(Writer& w, const Message& message) {
 }  // namespace
 
 void write_history_message(Writer& w, const Message& message) {
-  w.begin_object().field("role", message::name(message.role)).field("content", message.text);
+  const auto parts = message::parts_of(message);
+  w.begin_object().field("role", message::name(message.role)).key("content");
+  parts.empty() ? w.string(message.text) : w.raw(parts);
   if (!message.name.empty()) w.field("name", message.name);
   if (message.role == message::Role::kTool) w.field("tool_call_id", message.tool_call_id);
   const bool named = !unknown_member(message, kReasoning).empty();
@@ -29,7 +31,7 @@ void write_history_message(Writer& w, const Message& message) {
     w.field("reasoning_content", *message.reasoning);
   if (!message.tool_calls.empty()) write_calls(w, message);
   for (const auto& [name, raw] : message.unknown) {
-    if (!is_reserved(name)) w.key(name).raw(raw);
+    if (name != message::kParts && !is_reserved(name)) w.key(name).raw(raw);
   }
   w.end_object();
 }

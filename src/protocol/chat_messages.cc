@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "protocol/typed.h"
 
@@ -21,32 +22,23 @@ using message::Role;
 constexpr std::array<std::string_view, 3> kReasoningKeys = {"reasoning_content", "reasoning",
                                                             "thinking"};
 
-Result<std::string> read_part(const Value& part, const std::string& field) {
+// The text of a part; nullopt: it is of another type.
+Result<std::optional<std::string>> read_part(const Value& part, const std::string& field,
+                                             Parts parts) {
   if (!part.is_object()) return mismatch(field, "an object with a type", part);
   const auto type = part.get("type");
   if (!type) return base::invalid(field + ".type", "missing; expected \"text\"");
   if (!type->is_string()) return mismatch(field + ".type", "a string", *type);
   if (type->string() != "text") {
-    return unsupported(field, "content part of type " + found(*type) + "; only text is served");
+    if (parts == Parts::kKept) return std::optional<std::string>();
+    return unsupported(field, "content part of type " + found(*type) +
+                                  "; to this engine goes text only, as token ids");
   }
   const auto text = part.get("text");
   if (!text) return base::invalid(field + ".text", "missing; expected a string");
-  return read_string(*text, field + ".text");
-}
-
-Result<std::string> read_content(const Value& value, const std::string& field,
-                                 std::string_view separator) {
-  if (value.is_string()) return value.string();
-  if (!value.is_array()) return mismatch(field, "a string or an array of text parts", value);
-  std::string out;
-  std::size_t index = 0;
-  for (const auto& part : value) {
-    auto text = read_part(part.value, at(field, index));
-    if (!text) return text;
-    if (index++ > 0) out += separator;
-    out += *text;
-  }
-  return out;
+  auto read = read_string(*text, field + ".text");
+  if (!read) return std::move(read).error();
+  return std::optional<std::string>(std::move(*read));
 }
 
 Result<message::ToolCall> read_call(const Value& value, const std::string& field) {
@@ -84,8 +76,8 @@ Result<message::ToolCall> read_call(const Value& value, const std::string& field
 // Reads the members of one message; one function per key.
 class MessageReader {
  public:
-  MessageReader(const Value& value, std::string field, std::string_view separator)
-      : value_(value), field_(std::move(field)), separator_(separator) {}
+  MessageReader(const Value& value, std::string field, std::string_view separator, Parts parts)
+      : value_(value), field_(std::move(field)), separator_(separator), parts_(parts) {}
 
   Result<Message> read() {
     if (!value_.is_object()) return mismatch(field_, "an object", value_);
@@ -119,7 +111,7 @@ class MessageReader {
   }
 
   Status read_member(const std::string& name, const Value& value) {
-    if (name == "content") return take(read_content(value, field(name), separator_), message_.text);
+    if (name == "content") return read_content(value);
     if (name == "tool_calls") return read_calls(value);
     if (name == "tool_call_id") return take(read_string(value, field(name)), message_.tool_call_id);
     if (name == "name") return take(read_string(value, field(name)), message_.name);
@@ -138,6 +130,24 @@ class MessageReader {
   static Status take(Result<std::string> text, std::string& into) {
     if (!text) return std::move(text).error();
     into = std::move(*text);
+    return {};
+  }
+
+  Status read_content(const Value& value) {
+    const std::string content = field("content");
+    if (value.is_string()) return take(value.string(), message_.text);
+    if (!value.is_array()) return mismatch(content, "a string or an array of text parts", value);
+    std::size_t index = 0;
+    bool beyond_text = false, begun = false;
+    for (const auto& part : value) {
+      auto text = read_part(part.value, at(content, index++), parts_);
+      if (!text) return std::move(text).error();
+      beyond_text = beyond_text || !*text;
+      if (!*text) continue;
+      if (std::exchange(begun, true)) message_.text += separator_;
+      message_.text += **text;
+    }
+    if (beyond_text) message_.unknown.emplace_back(message::kParts, std::string(value.raw()));
     return {};
   }
 
@@ -174,6 +184,7 @@ class MessageReader {
   Value value_;
   std::string field_;
   std::string_view separator_;
+  Parts parts_;
   Message message_;
 };
 
@@ -205,8 +216,8 @@ Result<message::Tool> read_tool(const Value& value, const std::string& field) {
 
 }  // namespace
 
-Result<std::vector<Message>> read_chat_messages(const Value& value,
-                                                std::string_view part_separator) {
+Result<std::vector<Message>> read_chat_messages(const Value& value, std::string_view part_separator,
+                                                Parts parts) {
   if (!value.is_array()) return mismatch("messages", "an array of messages", value);
   if (value.empty()) return base::invalid("messages", "must not be empty");
   if (value.size() > kMaxMessages) {
@@ -218,7 +229,8 @@ Result<std::vector<Message>> read_chat_messages(const Value& value,
   }
   std::vector<Message> out;
   for (const auto& item : value) {
-    auto message = MessageReader(item.value, at("messages", out.size()), part_separator).read();
+    auto message =
+        MessageReader(item.value, at("messages", out.size()), part_separator, parts).read();
     if (!message) return std::move(message).error();
     out.push_back(std::move(*message));
   }

@@ -10,9 +10,16 @@
 
 namespace verbatim::protocol {
 
+// What becomes of content parts that are no text.
+enum class Parts {
+  kRefused,  // kUnsupported, naming the part
+  kKept,     // they go up as they are: message::parts_of
+};
+
 // Reads `messages` of a chat request. Text parts are joined with `part_separator`.
 base::Result<std::vector<message::Message>> read_chat_messages(const json::Value& value,
-                                                               std::string_view part_separator);
+                                                               std::string_view part_separator,
+                                                               Parts parts = Parts::kRefused);
 
 // Reads `tools`: function tools, each kept as it was sent.
 base::Result<std::vector<message::Tool>> read_chat_tools(const json::Value& value);

@@ -42,7 +42,8 @@ base::Result<ChatRequest> read_chat_request(const json::Value& body,
   if (body.size() > kMaxMembers) return too_many_members("", kMaxMembers);
   const auto messages = body.get("messages");
   if (!messages) return base::invalid("messages", "missing; expected an array of messages");
-  auto read = read_chat_messages(*messages, options.part_separator);
+  const Parts parts = options.unserved == Unserved::kKeep ? Parts::kKept : Parts::kRefused;
+  auto read = read_chat_messages(*messages, options.part_separator, parts);
   if (!read) return std::move(read).error();
   auto request = read_chat_parameters(body, options);
   if (request) request->messages = std::move(*read);

@@ -37,10 +37,10 @@ struct ChatRequest {
   [[nodiscard]] bool wants_tools() const { return tool_choice != ToolChoice::kNone; }
 };
 
-// What becomes of parameters that this server does not act on.
+// What becomes of parameters and content parts that this server does not act on.
 enum class Unserved {
   kRefuse,  // an error, where they would change the answer
-  kKeep,    // they are the engine's to know, see ChatRequest::parameters
+  kKeep,    // they are the engine's to know, see ChatRequest::parameters and message::parts_of
 };
 
 struct ChatReadOptions {

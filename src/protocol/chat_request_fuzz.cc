@@ -1,5 +1,5 @@
 // Any body is read or refused with a message; what is read obeys the ranges message::Sampling
-// promises.
+// promises, and goes up over each protocol as JSON, or is refused there.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -7,6 +7,26 @@
 #include "protocol/chat_reader.h"
 #include "protocol/chat_request.h"
 #include "protocol/openai_error.h"
+
+namespace {
+
+using namespace verbatim;  // NOLINT(google-build-using-namespace)
+
+void send_up(const std::string& body) {
+  const auto request = protocol::read_chat_request(body, {.unserved = protocol::Unserved::kKeep});
+  if (!request) return;
+  protocol::Conversation conversation;
+  conversation.model = "m";
+  conversation.messages = request->messages;
+  for (auto& message : conversation.messages) protocol::drop_reserved(message);
+  for (const auto wire :
+       {protocol::Wire::kChat, protocol::Wire::kResponses, protocol::Wire::kMessages}) {
+    if (!protocol::check_conversation(wire, conversation).ok()) continue;
+    if (!json::Document::parse(protocol::write_conversation(wire, conversation))) std::abort();
+  }
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string body(data, data + size);
@@ -27,5 +47,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   verbatim::message::Events events;
   (void)reader.feed(body, events);
   (void)verbatim::protocol::read_chat_answer(body);
+  send_up(body);
   return 0;
 }

@@ -170,6 +170,8 @@ struct Refused {
 TEST(Conversation, what_a_protocol_has_no_word_for_is_refused_by_name) {
   const Refused kRefused[] = {{Wire::kResponses, {"previous_response_id", "\"resp_1\""}},
                               {Wire::kResponses, {"input", "\"x\""}},
+                              {Wire::kResponses, {"conversation", "\"conv_1\""}},
+                              {Wire::kResponses, {"background", "true"}},
                               {Wire::kMessages, {"system", "\"x\""}},
                               {Wire::kMessages, {"response_format", R"({"type":"json_object"})"}},
                               {Wire::kMessages, {"frequency_penalty", "0.5"}},

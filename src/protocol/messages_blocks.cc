@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "protocol/messages_parts.h"
 #include "protocol/raw_parameters.h"
 #include "protocol/server_fields.h"
 #include "protocol/typed.h"
@@ -47,7 +48,9 @@ void write_system(Writer& w, const Conversation& conversation, std::size_t count
 
 void write_result(Writer& w, const Message& message) {
   w.begin_object().field("type", "tool_result").field("tool_use_id", message.tool_call_id);
-  w.field("content", message.text).end_object();
+  w.key("content");
+  write_messages_content(w, message);
+  w.end_object();
 }
 
 // The results of the calls of one answer stand in one message.
@@ -65,7 +68,7 @@ void write_history(Writer& w, std::span<const Message> messages) {
     } else if (answer) {
       write_blocks(w, messages[i]);
     } else {
-      w.string(messages[i].text);
+      write_messages_content(w, messages[i]);
     }
     w.end_object();
   }
@@ -218,10 +221,11 @@ Result<Block> read_block(const Value& value, const std::string& field) {
 
 Status check_messages(const Conversation& conversation) {
   const std::size_t front = instructions(conversation);
-  for (std::size_t i = front; i < conversation.messages.size(); ++i) {
+  for (std::size_t i = 0; i < conversation.messages.size(); ++i) {
     const Message& message = conversation.messages[i];
     const std::string field = at("messages", i);
-    if (is_instruction(message))
+    if (auto status = check_messages_content(message, field); !status.ok()) return status;
+    if (i >= front && is_instruction(message))
       return unsupported(field + ".role",
                          "the Messages protocol has instructions at the front "
                          "only (engine mode messages); send it as user");

@@ -30,8 +30,8 @@ struct Block {
 // Errors (kEngine) begin with `field`.
 base::Result<Block> read_block(const json::Value& block, const std::string& field);
 
-// System messages stand at the front, arguments of calls are objects, no parameter asks for what
-// the protocol has not.
+// System messages stand at the front, arguments of calls are objects, no content part and no
+// parameter asks for what the protocol has not.
 base::Status check_messages(const Conversation& conversation);
 // The body of POST /v1/messages. The protocol demands max_tokens: kDefaultMaxTokens where the
 // client names none.

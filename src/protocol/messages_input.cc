@@ -1,9 +1,11 @@
 #include "protocol/messages_input.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "protocol/messages_blocks.h"
+#include "protocol/messages_parts.h"
 #include "protocol/typed.h"
 
 namespace verbatim::protocol {
@@ -15,21 +17,46 @@ using json::Value;
 using message::Message;
 using message::Role;
 
-// Text of a block or a list of text blocks.
-Result<std::string> text_of_blocks(const Value& value, const std::string& field) {
-  if (value.is_string()) return value.string();
+// A block of text, or a picture.
+Result<ContentPart> read_part(const Value& value, const std::string& path) {
+  if (is_picture_block(value)) return read_picture_block(value, path);
+  auto block = read_block(value, path);
+  if (!block) return base::invalid(block.error().field, block.error().message);
+  if (block->kind != BlockKind::kText)
+    return unsupported(path + ".type", "only text, images and documents are served here");
+  ContentPart part;
+  part.text = std::move(block->text);
+  return part;
+}
+
+// What was gathered, as the content of `into`.
+void settle(PartsGatherer gathered, Message& into) {
+  into.text = gathered.text();
+  if (auto parts = gathered.parts(); !parts.empty())
+    into.unknown.emplace_back(message::kParts, std::move(parts));
+}
+
+// A text or a list of blocks, as the content of `into`.
+Status read_content(const Value& value, const std::string& field, Message& into) {
+  if (value.is_string()) {
+    into.text = value.string();
+    return {};
+  }
   if (!value.is_array()) return mismatch(field, "a string or an array of blocks", value);
-  std::string text;
+  PartsGatherer gathered;
   std::size_t number = 0;
   for (const auto& each : value) {
-    const std::string path = at(field, number++);
-    auto block = read_block(each.value, path);
-    if (!block) return base::invalid(block.error().field, block.error().message);
-    if (block->kind != BlockKind::kText)
-      return unsupported(path + ".type", "only text is served here");
-    text += block->text;
+    auto part = read_part(each.value, at(field, number++));
+    if (!part) return std::move(part).error();
+    gathered.add(std::move(*part));
   }
-  return text;
+  settle(std::move(gathered), into);
+  return {};
+}
+
+bool is_result(const Value& block) {
+  const auto type = block.is_object() ? block.get("type") : std::nullopt;
+  return type && type->is_string() && type->string() == "tool_result";
 }
 
 class InputReader {
@@ -60,14 +87,8 @@ class InputReader {
       return add(answers ? Role::kAssistant : Role::kUser, content->string());
     if (!content->is_array())
       return mismatch(field + ".content", "a string or an array of blocks", *content);
-    if (answers) messages_.push_back({.role = Role::kAssistant});
-    std::size_t number = 0;
-    for (const auto& block : *content) {
-      const std::string path = at(field + ".content", number++);
-      auto status = answers ? read_answer(block.value, path) : read_user(block.value, path);
-      if (!status.ok()) return status;
-    }
-    return {};
+    return answers ? read_answers(*content, field + ".content")
+                   : read_user(*content, field + ".content");
   }
 
   std::vector<Message> take() { return std::move(messages_); }
@@ -75,6 +96,15 @@ class InputReader {
  private:
   Status add(Role role, std::string text) {
     messages_.push_back({.role = role, .text = std::move(text)});
+    return {};
+  }
+
+  Status read_answers(const Value& blocks, const std::string& list) {
+    messages_.push_back({.role = Role::kAssistant});
+    std::size_t number = 0;
+    for (const auto& block : blocks) {
+      if (auto status = read_answer(block.value, at(list, number++)); !status.ok()) return status;
+    }
     return {};
   }
 
@@ -90,26 +120,41 @@ class InputReader {
     return {};
   }
 
-  Status read_user(const Value& value, const std::string& path) {
-    const auto type = value.is_object() ? value.get("type") : std::nullopt;
-    const bool result = type && type->is_string() && type->string() == "tool_result";
-    if (!result) {
-      auto block = read_block(value, path);
-      if (!block) return base::invalid(block.error().field, block.error().message);
-      if (block->kind != BlockKind::kText)
-        return unsupported(path + ".type", "only text and tool_result are served");
-      return add(Role::kUser, std::move(block->text));
+  // Results are messages of their own; what stands between them is one message each run.
+  Status read_user(const Value& blocks, const std::string& list) {
+    std::optional<PartsGatherer> said;
+    std::size_t number = 0;
+    for (const auto& block : blocks) {
+      const std::string path = at(list, number++);
+      if (is_result(block.value)) {
+        end_user(said);
+        if (auto status = read_result(block.value, path); !status.ok()) return status;
+        continue;
+      }
+      auto part = read_part(block.value, path);
+      if (!part) return std::move(part).error();
+      if (!said) said.emplace();
+      said->add(std::move(*part));
     }
+    end_user(said);
+    return {};
+  }
+
+  void end_user(std::optional<PartsGatherer>& said) {
+    if (!said) return;
+    messages_.push_back({.role = Role::kUser});
+    settle(std::move(*said), messages_.back());
+    said.reset();
+  }
+
+  Status read_result(const Value& value, const std::string& path) {
     const auto id = value.get("tool_use_id");
     if (!id || !id->is_string())
       return base::invalid(path + ".tool_use_id", "missing; expected a string");
-    const auto content = value.get("content");
-    Result<std::string> text = std::string();
-    if (content) text = text_of_blocks(*content, path + ".content");
-    if (!text) return std::move(text).error();
-    if (auto status = add(Role::kTool, std::move(*text)); !status.ok()) return status;
+    messages_.push_back({.role = Role::kTool});
     messages_.back().tool_call_id = id->string();
-    return {};
+    const auto content = value.get("content");
+    return content ? read_content(*content, path + ".content", messages_.back()) : Status();
   }
 
   std::vector<Message> messages_;

@@ -1,11 +1,11 @@
 #include "protocol/responses_input.h"
 
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "json/writer.h"
 #include "protocol/responses_items.h"
+#include "protocol/responses_parts.h"
 #include "protocol/responses_tools.h"
 #include "protocol/typed.h"
 
@@ -39,15 +39,9 @@ std::string text_or_nothing(const Value& item, const char* name) {
   return value && value->is_string() ? value->string() : std::string();
 }
 
-// What an item says in words, and the first of its parts that says it otherwise.
-struct Content {
-  std::string text;
-  std::optional<std::string> unplaced;
-};
-
 class InputReader {
  public:
-  explicit InputReader(Unserved unserved) : keep_(unserved == Unserved::kKeep) {}
+  explicit InputReader(const InputRules& rules) : rules_(rules) {}
 
   Status read(const Value& value, const std::string& field) {
     if (!value.is_object()) return mismatch(field, "an object", value);
@@ -63,7 +57,7 @@ class InputReader {
     if (word == "function_call") return read_call(value, field);
     if (word == "custom_tool_call") return read_custom_call(value, field);
     if (word == "local_shell_call") return read_shell_call(value, field);
-    if (!keep_ || word == "item_reference")
+    if (!rules_.items || word == "item_reference")
       return unsupported(
           field + ".type",
           "items of type " + found(*type) +
@@ -100,7 +94,7 @@ class InputReader {
   }
 
   void keep(std::string_view raw) {
-    if (!keep_) return;
+    if (!rules_.items) return;
     if (!raw_.empty()) raw_ += ',';
     raw_ += raw;
   }
@@ -112,42 +106,48 @@ class InputReader {
     message.unknown.emplace_back(kUnplaced, w.take());
   }
 
-  // A string, or parts with text.
-  Result<Content> content_of(const Value& item, const char* name, const std::string& field) const {
-    Content content;
+  // A string, or parts, as the content of `into`.
+  Status read_content(const Value& item, const char* name, const std::string& field,
+                      Message& into) {
     const auto value = item.get(name);
-    if (!value) return content;
+    if (!value) return {};
     if (value->is_string()) {
-      content.text = value->string();
-      return content;
+      into.text += value->string();
+      return {};
     }
     const std::string list = field + "." + name;
     if (!value->is_array()) return mismatch(list, "a string or an array of parts", *value);
+    PartsGatherer gathered;
     std::size_t number = 0;
     for (const auto& part : *value) {
-      const std::string path = at(list, number++);
-      if (auto s = read_part(part.value, path, content); !s.ok()) return std::move(s).error();
+      if (auto s = read_part(part.value, at(list, number++), into, gathered); !s.ok()) return s;
     }
-    return content;
+    into.text += gathered.text();
+    if (auto parts = gathered.parts(); !parts.empty())
+      into.unknown.emplace_back(message::kParts, std::move(parts));
+    return {};
   }
 
-  Status read_part(const Value& part, const std::string& path, Content& content) const {
-    if (!part.is_object()) return mismatch(path, "an object", part);
-    const std::string type = text_or_nothing(part, "type");
-    if (type.empty() || type.ends_with("_text") || type == "text") {
-      auto text = text_in(part, "text", path);
-      if (!text) return std::move(text).error();
-      content.text += *text;
+  Status read_part(const Value& value, const std::string& path, Message& into,
+                   PartsGatherer& gathered) {
+    const std::string type = value.is_object() ? text_or_nothing(value, "type") : "";
+    if (rules_.items && type == "refusal") {
+      ContentPart said;
+      said.text = text_or_nothing(value, "refusal");
+      gathered.add(std::move(said));
       return {};
     }
-    if (type == "refusal" && keep_) {
-      content.text += text_or_nothing(part, "refusal");
+    const bool text = type.empty() || type == "text" || type.ends_with("_text");
+    if (!text && !rules_.parts)
+      return unsupported(path, "content part of type \"" + type + "\"; only text is served");
+    const bool known = text || type == "input_image" || type == "input_file";
+    if (!known && rules_.items) {
+      set_unplaced(into, path);
       return {};
     }
-    if (!keep_)
-      return unsupported(
-          path, "content part of type " + found(*part.get("type")) + "; only text is served");
-    if (!content.unplaced) content.unplaced = path;
+    auto part = read_responses_part(value, path);
+    if (!part) return std::move(part).error();
+    gathered.add(std::move(*part));
     return {};
   }
 
@@ -157,13 +157,9 @@ class InputReader {
     const auto role = message::role_named(*word);
     if (!role || *role == Role::kTool)
       return base::invalid(field + ".role", "expected one of system, developer, user, assistant");
-    auto content = content_of(value, "content", field);
-    if (!content) return std::move(content).error();
     Message& into = *role == Role::kAssistant ? answer() : add({.role = *role});
-    into.text += content->text;
     keep(value.raw());
-    if (content->unplaced) set_unplaced(into, *content->unplaced);
-    return {};
+    return read_content(value, "content", field, into);
   }
 
   Status read_output(const Value& value, const std::string& word, const std::string& field) {
@@ -171,11 +167,9 @@ class InputReader {
     const bool shell = word == "local_shell_call_output" && !value.get("call_id");
     auto id = text_in(value, shell ? "id" : "call_id", field);
     if (!id) return std::move(id).error();
-    auto content = content_of(value, "output", field);
-    if (!content) return std::move(content).error();
-    Message& into = add({.role = Role::kTool, .text = std::move(content->text)});
+    Message& into = add({.role = Role::kTool});
     into.tool_call_id = std::move(*id);
-    if (content->unplaced) set_unplaced(into, *content->unplaced);
+    if (auto s = read_content(value, "output", field, into); !s.ok()) return s;
     if (word == "function_call_output") {
       keep(value.raw());
       return {};
@@ -252,15 +246,15 @@ class InputReader {
     into.tool_calls.push_back(std::move(call));
   }
 
-  const bool keep_;
+  const InputRules rules_;
   std::vector<Message> messages_;
   std::string raw_;  // items of the last message, with commas between them
 };
 
 }  // namespace
 
-Result<std::vector<Message>> read_input(const Value& input, Unserved unserved) {
-  InputReader reader(unserved);
+Result<std::vector<Message>> read_input(const Value& input, const InputRules& rules) {
+  InputReader reader(rules);
   if (input.is_string()) return std::vector<Message>{{.role = Role::kUser, .text = input.string()}};
   if (!input.is_array()) return mismatch("input", "a string or an array of items", input);
   if (input.size() > kMaxItems) {

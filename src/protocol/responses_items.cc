@@ -3,6 +3,7 @@
 #include <array>
 
 #include "protocol/raw_parameters.h"
+#include "protocol/responses_parts.h"
 #include "protocol/server_fields.h"
 #include "protocol/typed.h"
 
@@ -143,12 +144,16 @@ void write_items(Writer& w, const Message& message) {
   }
   if (message.role == Role::kTool) {
     w.begin_object().field("type", "function_call_output").field("call_id", message.tool_call_id);
-    w.field("output", message.text).end_object();
+    w.key("output");
+    write_responses_content(w, message);
+    w.end_object();
     return;
   }
   if (message.role != Role::kAssistant) {
     w.begin_object().field("type", "message").field("role", message::name(message.role));
-    w.field("content", message.text).end_object();
+    w.key("content");
+    write_responses_content(w, message);
+    w.end_object();
     return;
   }
   write_answer(w, message);
@@ -174,6 +179,13 @@ Result<Item> read_item(const Value& value, const std::string& field) {
 }
 
 Status check_responses(const Conversation& conversation) {
+  std::size_t number = 0;
+  for (const auto& message : conversation.messages) {
+    const std::string field = at("messages", number++);
+    // What came as items goes up as items.
+    if (!unknown_member(message, kItems).empty()) continue;
+    if (auto status = check_responses_content(message, field); !status.ok()) return status;
+  }
   for (const auto& [name, raw] : conversation.parameters) {
     for (const auto own : kOwn) {
       if (name != own) continue;

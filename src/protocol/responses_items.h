@@ -30,7 +30,8 @@ struct Item {
 // Errors (kEngine) begin with `field`. Reasoning that is only encrypted or a summary: the summary.
 base::Result<Item> read_item(const json::Value& item, const std::string& field);
 
-// No demands beyond chat's.
+// Contents have no part without a word in the protocol, no parameter is one that the gateway
+// writes.
 base::Status check_responses(const Conversation& conversation);
 // The body of POST /v1/responses: the whole history as items, nothing stored, no previous response.
 std::string write_responses_request(const Conversation& conversation, Silent functions);

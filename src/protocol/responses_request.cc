@@ -102,8 +102,14 @@ class RequestReader {
     return {};
   }
 
+  // By ids a prompt is text; by messages what is not known here is the engine's to know.
+  [[nodiscard]] InputRules rules() const {
+    const bool keep = unserved_ == Unserved::kKeep;
+    return {keep, keep};
+  }
+
   Status read_input(const Value& value, const std::string&) {
-    auto read = protocol::read_input(value, unserved_);
+    auto read = protocol::read_input(value, rules());
     if (!read) return std::move(read).error();
     request_.messages = std::move(*read);
     if (value.is_string()) {

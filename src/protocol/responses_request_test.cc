@@ -104,10 +104,17 @@ TEST(ResponsesRequest, reasoning_without_its_text_is_absent) {
 TEST(ResponsesRequest, kept_items_stand_beside_what_was_read_of_them) {
   const std::string image =
       R"({"role":"user","content":[{"type":"input_text","text":"see"},{"type":"input_image","image_url":"data:,"}]})";
-  const auto request = read(items(image + R"(,{"type":"mcp_list_tools","x":1})"), Unserved::kKeep);
+  const std::string video =
+      R"({"role":"user","content":[{"type":"input_text","text":"see"},{"type":"input_video","x":1}]})";
+  const auto shown = read(items(image), Unserved::kKeep);
+  ASSERT_EQ(shown.messages.size(), 1u);
+  EXPECT_EQ(unknown_member(shown.messages[0], kItems), "[" + image + "]");
+  EXPECT_NE(message::parts_of(shown.messages[0]).find("image_url"), std::string::npos);
+  EXPECT_TRUE(unknown_member(shown.messages[0], kUnplaced).empty()) << "chat has a place for it";
+  const auto request = read(items(video + R"(,{"type":"mcp_list_tools","x":1})"), Unserved::kKeep);
   ASSERT_EQ(request.messages.size(), 2u);
   EXPECT_EQ(request.messages[0].text, "see");
-  EXPECT_EQ(unknown_member(request.messages[0], kItems), "[" + image + "]");
+  EXPECT_EQ(unknown_member(request.messages[0], kItems), "[" + video + "]");
   EXPECT_EQ(unknown_member(request.messages[0], kUnplaced), R"("input[0].content[1]")");
   EXPECT_EQ(unknown_member(request.messages[1], kItems), R"([{"type":"mcp_list_tools","x":1}])");
   EXPECT_EQ(unknown_member(request.messages[1], kUnplaced), R"("input[1]")");

@@ -58,6 +58,7 @@ void compare(Fit& fit, const Message& stored, const Message& sent) {
   }
   if (sent.reasoning && !sent.reasoning->empty()) ++fit.reasonings;
   if (stored.text != sent.text) fit.raw = false;
+  if (message::parts_of(stored) != message::parts_of(sent)) fit.raw = false;
   for (std::size_t i = 0; i < stored.tool_calls.size() && i < sent.tool_calls.size(); ++i) {
     ++fit.ids;
     if (stored.tool_calls[i].id == sent.tool_calls[i].id) ++fit.equal_ids;

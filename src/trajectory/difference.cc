@@ -15,6 +15,7 @@ std::string field_of_difference(const Message& stored, const Message& sent,
                                 const Spelling* spelling) {
   if (stored.role != sent.role) return "role";
   if (match_texts(stored, sent, spelling) == Match::kDifferent) return "content";
+  if (!same_parts(stored, sent)) return "content";
   if (stored.name != sent.name) return "name";
   if (match_reasoning(stored, sent) == ReasoningMatch::kDifferent) return "reasoning_content";
   const std::size_t calls = std::min(stored.tool_calls.size(), sent.tool_calls.size());

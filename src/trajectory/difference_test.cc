@@ -57,6 +57,7 @@ TEST(Difference, names_the_first_message_and_its_field) {
   const std::vector<Row> rows{
       {"0.role", [](auto& m) { m[0].role = Role::kSystem; }},
       {"0.content", [](auto& m) { m[0].text = "u1 "; }},
+      {"0.content", [](auto& m) { m[0].unknown = {{std::string(message::kParts), "[1]"}}; }},
       {"0.name", [](auto& m) { m[0].name = "ann"; }},
       {"1.content", [](auto& m) { m[1].text = "b"; }},
       {"1.reasoning_content", [](auto& m) { m[1].reasoning = "no"; }},

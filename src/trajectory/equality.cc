@@ -123,6 +123,16 @@ bool append_canonical(std::string& out, const json::Value& value) {
   return append_members(out, value, nullptr);
 }
 
+// The parts of a content as a text that is the same for the same values; "" where there are none.
+std::string canonical_parts(const message::Message& message) {
+  const auto raw = message::parts_of(message);
+  if (raw.empty()) return {};
+  const auto document = json::Document::parse(std::string(raw));
+  std::string out;
+  if (document && append_canonical(out, document->root())) return out;
+  return "raw:" + std::string(raw);
+}
+
 bool has_volatile_lines(const message::Message& message, const Spelling* spelling) {
   const bool said_once =
       message.role == message::Role::kSystem || message.role == message::Role::kDeveloper;
@@ -185,6 +195,7 @@ Digest extend(DigestBuilder& builder, const Digest& previous, const message::Mes
   } else {
     builder.add('t', assistant ? trim_whitespace(message.text) : std::string_view(message.text));
   }
+  if (const auto parts = canonical_parts(message); !parts.empty()) builder.add('p', parts);
   if (!message.name.empty()) builder.add('n', message.name);
   for (const auto& call : message.tool_calls)
     builder.add('c', call.name).add('a', canonical_arguments(call.arguments, spelling));
@@ -201,6 +212,11 @@ std::vector<Digest> chain(DigestBuilder& builder, const Digest& root,
     digests.push_back(last);
   }
   return digests;
+}
+
+bool same_parts(const message::Message& stored, const message::Message& sent) {
+  return message::parts_of(stored) == message::parts_of(sent) ||
+         canonical_parts(stored) == canonical_parts(sent);
 }
 
 Match match_texts(const message::Message& stored, const message::Message& sent,

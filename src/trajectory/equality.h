@@ -14,7 +14,8 @@ namespace verbatim::trajectory {
 // The equality of docs/design.md 5, where it is an equivalence: which differences between two
 // spellings of one message are none.
 //  - role, text, participant name, names and arguments of calls count; ids, reasoning and unknown
-//  fields do not;
+//  fields do not, but for the parts of a content that is more than text: they are compared as JSON
+//  values;
 //  - leading and trailing whitespace of an assistant's text is ignored, all other whitespace
 //  counts;
 //  - arguments are compared as JSON values: key order and whitespace free, numbers by value (1
@@ -43,6 +44,7 @@ std::vector<Digest> chain(DigestBuilder& builder, const Digest& root,
 // kSpelled: equal by the agent's spelling alone. Of a call that takes its id too, given back as it
 // was: a value that is another might mean another call.
 enum class Match { kEqual, kSpelled, kDifferent };
+bool same_parts(const message::Message& stored, const message::Message& sent);
 Match match_texts(const message::Message& stored, const message::Message& sent,
                   const Spelling* spelling);
 Match match_arguments(const message::ToolCall& stored, const message::ToolCall& sent,

@@ -119,6 +119,24 @@ TEST(Digests, tell_histories_apart) {
   }
 }
 
+Message looking(std::string parts) {
+  Message message = make(Role::kUser, "look");
+  message.unknown = {{std::string(message::kParts), std::move(parts)}};
+  return message;
+}
+
+TEST(Digests, tell_images_apart_and_ignore_how_their_parts_are_written) {
+  const auto red = looking(R"([{"type":"image_url","image_url":{"url":"data:red"}}])");
+  const auto blue = looking(R"([{"type":"image_url","image_url":{"url":"data:blue"}}])");
+  const auto again = looking(R"([ {"image_url": {"url": "data:\u0072ed"}, "type": "image_url"} ])");
+  EXPECT_NE(digest(red), digest(blue));
+  EXPECT_NE(digest(red), digest(make(Role::kUser, "look")));
+  EXPECT_EQ(digest(red), digest(again));
+  EXPECT_TRUE(same_parts(red, again));
+  EXPECT_FALSE(same_parts(red, blue));
+  EXPECT_FALSE(same_parts(red, make(Role::kUser, "look")));
+}
+
 TEST(Digests, chain_over_the_history_and_depend_on_the_key) {
   const std::vector<Message> messages{make(Role::kUser, "a"), make(Role::kUser, "b")};
   DigestBuilder one("key");

@@ -10,10 +10,11 @@ namespace {
 using message::Message;
 using message::ToolCall;
 
-// Before the letters of a message: text, reasoning, name, then its calls. Sizes are bytes; a
+// Before the letters of a message: text, parts, reasoning, name, then its calls. Sizes are bytes; a
 // message is smaller than the body it came in (json::ParseLimits).
 struct Head {
   std::uint32_t text = 0;
+  std::uint32_t parts = 0;
   std::uint32_t reasoning = 0;
   std::uint32_t name = 0;
   std::uint32_t calls = 0;  // how many
@@ -66,6 +67,7 @@ bool repeats(Cursor& letters, const Message& sent) {
   const auto head = letters.head<Head>();
   if (head.role != sent.role || head.calls != sent.tool_calls.size()) return false;
   if (letters.take(head.text) != sent.text) return false;
+  if (letters.take(head.parts) != message::parts_of(sent)) return false;
   const auto reasoning = letters.take(head.reasoning);
   if (sent.reasoning && !sent.reasoning->empty() && reasoning != *sent.reasoning) return false;
   if (letters.take(head.name) != sent.name) return false;
@@ -80,9 +82,11 @@ bool repeats(Cursor& letters, const Message& sent) {
 void append_letters(std::string& letters, const Message& message) {
   const std::string_view reasoning =
       message.reasoning ? std::string_view(*message.reasoning) : std::string_view();
-  append_head(letters, Head{size_of(message.text), size_of(reasoning), size_of(message.name),
-                            static_cast<std::uint32_t>(message.tool_calls.size()), message.role});
-  letters.append(message.text).append(reasoning).append(message.name);
+  const std::string_view parts = message::parts_of(message);
+  append_head(letters,
+              Head{size_of(message.text), size_of(parts), size_of(reasoning), size_of(message.name),
+                   static_cast<std::uint32_t>(message.tool_calls.size()), message.role});
+  letters.append(message.text).append(parts).append(reasoning).append(message.name);
   for (const auto& call : message.tool_calls) {
     append_head(letters, CallHead{size_of(call.name), size_of(call.arguments)});
     letters.append(call.name).append(call.arguments);

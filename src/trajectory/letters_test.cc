@@ -32,6 +32,7 @@ Message any_message(SeededRandom& random) {
   message.text = word(random);
   if (random.chance(300)) message.reasoning = word(random);
   if (random.chance(200)) message.name = word(random);
+  if (random.chance(200)) message.unknown = {{std::string(message::kParts), word(random)}};
   for (auto calls = random.below(3); calls > 0; --calls)
     message.tool_calls.push_back({word(random), word(random), word(random)});
   return message;
@@ -39,7 +40,7 @@ Message any_message(SeededRandom& random) {
 
 void change(SeededRandom& random, Message& message) {
   const Message other = any_message(random);
-  switch (random.below(7)) {
+  switch (random.below(8)) {
     case 0:
       message.role = other.role;
       break;
@@ -58,6 +59,9 @@ void change(SeededRandom& random, Message& message) {
     case 5:
       message.tool_call_id = other.text;
       break;
+    case 6:
+      message.unknown = other.unknown;
+      break;
     default:
       std::swap(message.text, message.name);
       break;
@@ -72,7 +76,7 @@ bool same_letters(const Message& stored, const Message& sent) {
   const bool reasoning =
       sent.reasoning.value_or("").empty() || stored.reasoning.value_or("") == sent.reasoning;
   return stored.role == sent.role && stored.text == sent.text && stored.name == sent.name &&
-         reasoning &&
+         reasoning && message::parts_of(stored) == message::parts_of(sent) &&
          std::equal(stored.tool_calls.begin(), stored.tool_calls.end(), sent.tool_calls.begin(),
                     sent.tool_calls.end(), call);
 }

@@ -22,6 +22,7 @@ std::size_t footprint(const message::Message& message) {
     size += sizeof call + call.id.size() + call.native_id.size();
     texts += call.name.size() + call.arguments.size();
   }
+  texts += message::parts_of(message).size();
   for (const auto& [name, raw] : message.unknown) size += 64 + name.size() + raw.size();
   return size + 2 * texts;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sha256.h"
 #include "json/writer.h"
 #include "protocol/chat_messages.h"
 #include "protocol/messages_input.h"
@@ -25,7 +26,8 @@ Result<std::vector<Message>> read_history(Wire wire, const Value& body) {
   const char* name = wire == Wire::kChat ? "messages" : "input";
   const auto history = body.get(name);
   if (!history) return base::invalid(name, "missing");
-  if (wire == Wire::kChat) return protocol::read_chat_messages(*history, "\n");
+  if (wire == Wire::kChat)
+    return protocol::read_chat_messages(*history, "\n", protocol::Parts::kKept);
   return protocol::read_input(*history);
 }
 
@@ -50,12 +52,41 @@ void append_tools(std::string& out, const Value& tools) {
   out += "<|im_end|>\n";
 }
 
+// What a part of another kind than text is in a prompt: the same for the same image or file,
+// whatever the protocol calls it.
+std::string mark_of(const Value& part) {
+  for (const char* name : {"image_url", "file"}) {
+    const auto inner = part.get(name);
+    if (!inner || !inner->is_object()) continue;
+    for (const char* data : {"url", "file_data"}) {
+      const auto value = inner->get(data);
+      if (value && value->is_string())
+        return "[" + std::string(name) + " " + base::sha256_hex(value->string()) + "]";
+    }
+  }
+  return "[part " + base::sha256_hex(part.raw()) + "]";
+}
+
+// Text and marks, in order.
+std::string content_of(const Message& message) {
+  const auto raw = message::parts_of(message);
+  const auto parts = json::Document::parse(std::string(raw));
+  if (raw.empty() || !parts) return message.text;
+  std::string content;
+  for (const auto& part : parts->root()) {
+    const auto text = part.value.get("text");
+    content += text && text->is_string() ? text->string() : mark_of(part.value);
+  }
+  return content;
+}
+
 std::string body_of(const Message& message) {
-  if (message.role == Role::kTool) return "<tool_response>\n" + message.text + "\n</tool_response>";
+  if (message.role == Role::kTool)
+    return "<tool_response>\n" + content_of(message) + "\n</tool_response>";
   std::string text;
   if (message.reasoning && !message.reasoning->empty())
     text = "<think>" + *message.reasoning + "</think>";
-  text += message.text;
+  text += content_of(message);
   for (const auto& call : message.tool_calls)
     text += "<tool_call>\n{\"name\": \"" + call.name + "\", \"arguments\": " + call.arguments +
             "}\n</tool_call>";
