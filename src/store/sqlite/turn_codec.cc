@@ -83,7 +83,8 @@ void each_weight(A& a, T& weight) {
 
 template <class A, class T>
 void each_usage(A& a, T& usage) {
-  auto& [prompt_tokens, completion_tokens, cached_tokens] = usage;
+  // What of it is reasoning no reader of an engine's counts tells; it is counted when it is shown.
+  auto& [prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens] = usage;
   a.number(prompt_tokens);
   a.number(completion_tokens);
   a.maybe(cached_tokens, [&a](auto& value) { a.number(value); });
