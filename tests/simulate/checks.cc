@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gateway/chat_endpoint.h"
+#include "gateway/turn_endpoint.h"
 #include "simulate/plumbing.h"
 #include "store/testing/full_turn.h"
 
