@@ -150,6 +150,7 @@ std::unique_ptr<AnswerForm> ResponsesExchange::answer(const protocol::ChatHead& 
   plan.head.created = head.created;
   plan.head.model = head.model;
   plan.head.members = protocol::response_members(asked_.echo, asked_.previous_response_id);
+  plan.head.says_completed_at = true;
   plan.head.tools = &asked_.tools;
   plan.stream = request.stream;
   plan.store = asked_.store;

@@ -64,7 +64,7 @@ void ResponsesForm::finish(std::span<const trajectory::TurnPtr> turns) {
 void ResponsesForm::fail(const base::Error& error) {
   emitter_.report(error, events_);
   emitter_.fail(error.code.empty() ? "server_error" : error.code,
-                protocol::openai_error_message(error), events_);
+                protocol::openai_error_message(error), nullptr, events_);
   frame();
   net::append_sse_data(frames_, "[DONE]");
 }

@@ -260,6 +260,21 @@ TEST(AnswerReader, signatures_and_unknown_blocks_are_kept_to_be_sent_back) {
   EXPECT_EQ(heard.end->usage->prompt_tokens, 10U);
 }
 
+TEST(AnswerReader, a_call_that_lost_its_last_piece_is_not_complete) {
+  const std::vector<std::string> stream = {
+      R"({"type":"message_start","message":{"usage":{"input_tokens":4}}})",
+      R"({"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"f","input":{}}})",
+      R"({"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a\":"}})",
+      R"({"type":"content_block_stop","index":0})",
+      R"({"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":2}})",
+      R"({"type":"message_stop"})"};
+  const auto heard = hear(Wire::kMessages, stream);
+  ASSERT_EQ(heard.error, "");
+  ASSERT_EQ(heard.turn.calls.size(), 1U);
+  EXPECT_FALSE(heard.turn.calls[0].complete);
+  EXPECT_TRUE(heard.end->unknown.empty()) << "its blocks can't be sent again";
+}
+
 TEST(AnswerReader, members_of_chat_messages_without_a_place_are_kept) {
   const std::vector<std::string> stream = {
       R"({"choices":[{"index":0,"delta":{"role":"assistant","reasoning":"h","reasoning_details":[{"a":1}],"audio":null}}]})",

@@ -1,5 +1,6 @@
 #include "protocol/messages_emitter.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "protocol/server_fields.h"
@@ -11,7 +12,8 @@ using json::Writer;
 void MessagesEmitter::write_usage(Writer& w, const message::Usage& usage) {
   const std::uint64_t cached = usage.cached_tokens.value_or(0);
   w.key("usage").begin_object().field("input_tokens", usage.prompt_tokens - cached);
-  w.field("output_tokens", usage.completion_tokens).field("cache_read_input_tokens", cached);
+  w.field("output_tokens", usage.completion_tokens).field("cache_creation_input_tokens", 0);
+  w.field("cache_read_input_tokens", cached);
   w.end_object();
 }
 
@@ -137,7 +139,11 @@ std::string MessagesEmitter::whole(std::string_view stop_reason,
   Writer w;
   w.begin_object().field("id", head_.id).field("type", "message").field("role", "assistant");
   w.key("content").begin_array();
-  for (const auto& block : blocks_) write_block(w, block);
+  auto blocks = blocks_;
+  if (text_ends_ == TextEnds::kLast)
+    std::stable_partition(blocks.begin(), blocks.end(),
+                          [](const Block& block) { return block.kind != BlockKind::kText; });
+  for (const auto& block : blocks) write_block(w, block);
   w.end_array().field("model", head_.model).key("stop_reason");
   stop_reason.empty() ? w.null() : w.string(stop_reason);
   w.key("stop_sequence").null();

@@ -11,6 +11,7 @@
 #include "message/usage.h"
 #include "protocol/messages_blocks.h"
 #include "protocol/named_event.h"
+#include "protocol/text_ends.h"
 
 namespace verbatim::protocol {
 
@@ -26,7 +27,8 @@ class MessagesEmitter {
     std::uint64_t prompt_tokens = 0;
     std::string signature;  // of thinking blocks
   };
-  explicit MessagesEmitter(Head head) : head_(std::move(head)) {}
+  explicit MessagesEmitter(Head head, TextEnds text_ends = TextEnds::kBeforeCalls)
+      : head_(std::move(head)), text_ends_(text_ends) {}
 
   void open(NamedEvents& out);
   // ToolCallStart::native_id must be the id that the client is to see.
@@ -49,6 +51,7 @@ class MessagesEmitter {
   static void write_usage(json::Writer& w, const message::Usage& usage);
 
   Head head_;
+  TextEnds text_ends_;
   std::vector<Block> blocks_;
   bool opened_ = false;
   bool block_open_ = false;

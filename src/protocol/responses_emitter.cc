@@ -1,5 +1,6 @@
 #include "protocol/responses_emitter.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "protocol/openai_error.h"
@@ -45,8 +46,8 @@ bool is_held(const OutputItem& item) {
 
 }  // namespace
 
-ResponsesEmitter::ResponsesEmitter(ResponseHead head, Draw draw)
-    : head_(std::move(head)), draw_(std::move(draw)) {}
+ResponsesEmitter::ResponsesEmitter(ResponseHead head, Draw draw, TextEnds text_ends)
+    : head_(std::move(head)), draw_(std::move(draw)), text_ends_(text_ends) {}
 
 std::size_t ResponsesEmitter::index_of(const OutputItem& item) const {
   return static_cast<std::size_t>(&item - items_.data());
@@ -70,6 +71,16 @@ std::string ResponsesEmitter::object(const ResponseState& state) const {
   return w.take();
 }
 
+bool ResponsesEmitter::stays_open(const OutputItem& item) const {
+  return text_ends_ == TextEnds::kLast && item.kind == ItemKind::kMessage;
+}
+
+void ResponsesEmitter::close_all(std::string_view status, NamedEvents& out) {
+  for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
+    if (item->open) close_item(*item, status, out);
+  }
+}
+
 void ResponsesEmitter::send_response(const char* type, std::string_view whole, NamedEvents& out) {
   Writer w = begin(type, nullptr);
   w.key("response").raw(whole);
@@ -84,7 +95,8 @@ void ResponsesEmitter::open(NamedEvents& out) {
 }
 
 OutputItem& ResponsesEmitter::add(OutputItem item, NamedEvents& out) {
-  close_last(kCompleted, out);
+  if (!items_.empty() && items_.back().open && !stays_open(items_.back()))
+    close_item(items_.back(), kCompleted, out);
   item.id = std::exchange(named_, {});
   if (item.id.empty()) item.id = words(item).prefix + draw_();
   items_.push_back(std::move(item));
@@ -110,6 +122,9 @@ OutputItem& ResponsesEmitter::at_item(ItemKind kind, NamedEvents& out) {
   const bool another = !named_.empty();
   if (!another && !items_.empty() && items_.back().open && items_.back().kind == kind)
     return items_.back();
+  for (auto& open : items_) {
+    if (!another && open.kind == kind && open.open && stays_open(open)) return open;
+  }
   OutputItem item;
   item.kind = kind;
   return add(std::move(item), out);
@@ -156,9 +171,7 @@ void ResponsesEmitter::send_done(const OutputItem& item, NamedEvents& out) {
   send("response.content_part.done", part, out);
 }
 
-void ResponsesEmitter::close_last(std::string_view status, NamedEvents& out) {
-  if (items_.empty() || !items_.back().open) return;
-  OutputItem& item = items_.back();
+void ResponsesEmitter::close_item(OutputItem& item, std::string_view status, NamedEvents& out) {
   item.open = status == kIncomplete;
   if (item.kind == ItemKind::kCall) close_call(item, out);
   send_done(item, out);
@@ -193,7 +206,9 @@ struct ResponsesEmitter::Adder {
     to.add(std::move(item), out);
   }
   void operator()(const message::ToolCallArguments& e) const { grow(to.items_.back(), e.text); }
-  void operator()(const message::ToolCallEnd&) const { to.close_last(kCompleted, out); }
+  void operator()(const message::ToolCallEnd&) const {
+    to.close_item(to.items_.back(), kCompleted, out);
+  }
 };
 
 void ResponsesEmitter::events(std::span<const message::Event> events, NamedEvents& out) {
@@ -203,12 +218,18 @@ void ResponsesEmitter::events(std::span<const message::Event> events, NamedEvent
 
 void ResponsesEmitter::close(std::string_view status, NamedEvents& out) {
   open(out);
-  close_last(status == kIncomplete ? kIncomplete : kCompleted, out);
+  close_all(status == kIncomplete ? kIncomplete : kCompleted, out);
 }
 
 std::string ResponsesEmitter::whole(std::string_view status, const message::Usage& usage,
                                     std::int64_t completed) const {
   return object({status, &usage, completed, {}});
+}
+
+void ResponsesEmitter::put_texts_last() {
+  if (text_ends_ != TextEnds::kLast) return;
+  std::stable_partition(items_.begin(), items_.end(),
+                        [](const auto& item) { return item.kind != ItemKind::kMessage; });
 }
 
 void ResponsesEmitter::end(std::string_view status, std::string_view whole, NamedEvents& out) {
@@ -219,6 +240,7 @@ void ResponsesEmitter::end(std::string_view status, std::string_view whole, Name
 // Its members stand beside it, too: OpenAI's SDKs read them there, Open Responses says `error`.
 void ResponsesEmitter::report(const base::Error& error, NamedEvents& out) {
   open(out);
+  close_all(kIncomplete, out);
   Writer members;
   members.begin_object();
   write_openai_error(members, error);
@@ -231,12 +253,15 @@ void ResponsesEmitter::report(const base::Error& error, NamedEvents& out) {
   send("error", w, out);
 }
 
-void ResponsesEmitter::fail(std::string_view code, std::string_view message, NamedEvents& out) {
+void ResponsesEmitter::fail(std::string_view code, std::string_view message,
+                            const message::Usage* usage, NamedEvents& out) {
   open(out);
+  close_all(kIncomplete, out);
   Writer error;
   error.begin_object().field("code", code).field("message", message).end_object();
   ResponseState state;
   state.status = "failed";
+  state.usage = usage;
   state.error = error.take();
   send_response("response.failed", object(state), out);
 }

@@ -13,6 +13,7 @@
 #include "message/usage.h"
 #include "protocol/named_event.h"
 #include "protocol/responses_output.h"
+#include "protocol/text_ends.h"
 
 namespace verbatim::protocol {
 
@@ -25,7 +26,7 @@ class ResponsesEmitter {
  public:
   // What is behind the prefix of an item's id: "msg_" + draw().
   using Draw = std::function<std::string()>;
-  ResponsesEmitter(ResponseHead head, Draw draw);
+  ResponsesEmitter(ResponseHead head, Draw draw, TextEnds text_ends = TextEnds::kBeforeCalls);
 
   void open(NamedEvents& out);
   // ToolCallStart::native_id must be the id that the client is to see. An item that ItemStart names
@@ -33,14 +34,18 @@ class ResponsesEmitter {
   void events(std::span<const message::Event> events, NamedEvents& out);
   // Ends the items. `status` is "completed", or "incomplete" with the reason max_output_tokens.
   void close(std::string_view status, NamedEvents& out);
+  // Of an answer that is not streamed, behind close(): texts that end last stand last.
+  void put_texts_last();
   // The object, of all that was said.
   [[nodiscard]] std::string whole(std::string_view status, const message::Usage& usage,
                                   std::int64_t completed = 0) const;
   // The last event, with what whole() gave.
   void end(std::string_view status, std::string_view whole, NamedEvents& out);
-  // An event of the error, in front of fail().
+  // Ends the items as incomplete; then an event of the error, in front of fail().
   void report(const base::Error& error, NamedEvents& out);
-  void fail(std::string_view code, std::string_view message, NamedEvents& out);
+  // Ends the items as incomplete. `usage` may be null: nobody counted.
+  void fail(std::string_view code, std::string_view message, const message::Usage* usage,
+            NamedEvents& out);
 
  private:
   struct Adder;
@@ -48,7 +53,9 @@ class ResponsesEmitter {
   OutputItem& at_item(ItemKind kind, NamedEvents& out);
   OutputItem& add(OutputItem item, NamedEvents& out);
   void announce(const OutputItem& item, NamedEvents& out);
-  void close_last(std::string_view status, NamedEvents& out);
+  [[nodiscard]] bool stays_open(const OutputItem& item) const;
+  void close_item(OutputItem& item, std::string_view status, NamedEvents& out);
+  void close_all(std::string_view status, NamedEvents& out);
   void close_call(OutputItem& item, NamedEvents& out);
   void delta(const OutputItem& item, const char* type, std::string_view text, NamedEvents& out);
   void send_done(const OutputItem& item, NamedEvents& out);
@@ -62,6 +69,7 @@ class ResponsesEmitter {
   ResponseHead head_;
   Draw draw_;
   std::vector<OutputItem> items_;
+  TextEnds text_ends_;
   std::string named_;  // the id of the next item; empty: one is drawn
   std::uint64_t sequence_ = 0;
   bool opened_ = false;

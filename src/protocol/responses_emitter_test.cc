@@ -142,7 +142,7 @@ TEST(ResponsesEmitter, a_failure_is_an_error_and_then_the_end_of_the_same_respon
   base::Error error = base::invalid("input", "too long");
   error.code = "context_length_exceeded";
   emitter.report(error, out);
-  emitter.fail(error.code, error.message, out);
+  emitter.fail(error.code, error.message, nullptr, out);
   ASSERT_GE(out.size(), 2u);
   const auto& said = out[out.size() - 2];
   EXPECT_EQ(said.name, "error");

@@ -123,7 +123,7 @@ void write_response(Writer& w, const ResponseHead& head, const ResponseState& st
   }
   w.end_array();
   write_usage(w, state.usage);
-  if (!head.members.empty()) {
+  if (head.says_completed_at) {
     w.key("completed_at");
     state.completed == 0 ? w.null() : w.integer(state.completed);
   }

@@ -18,9 +18,9 @@ struct ResponseHead {
   std::string id;            // "resp_..."
   std::int64_t created = 0;  // Unix time, seconds
   std::string model;
-  // What else the object says, the same from its first event to its last; empty: nothing, and no
-  // `completed_at` either.
+  // What else the object says, the same from its first event to its last.
   std::vector<RawMember> members = {};
+  bool says_completed_at = false;
   // Of the request; null: all calls are of functions. Outlives the response.
   const ResponsesTools* tools = nullptr;
 };

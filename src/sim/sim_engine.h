@@ -27,7 +27,9 @@ struct SimOptions {
   bool token_routes = true;
   bool message_routes = true;  // POST /v1/responses and /v1/messages; without, 404
   bool parsers = true;  // Dynamo: what is sampled for messages is read into reasoning and calls
-  bool nvext = true;    // Dynamo: false drops every extension without a word
+  // By messages: the template ends prompts inside reasoning, unless enable_thinking is false.
+  bool reasoning_open = false;
+  bool nvext = true;  // Dynamo: false drops every extension without a word
   std::shared_ptr<const tokenizer::Tokenizer> tokenizer;
   std::uint64_t vocab_size = 0;  // of the model; 0: the tokenizer's
   std::string model = "sim";

@@ -92,7 +92,10 @@ class Draft {
 class Hermes final : public Parser {
  public:
   explicit Hermes(const TurnStart& start)
-      : tools_(start.tools), state_(start.reasoning_open ? State::kReasoning : State::kText) {}
+      : tools_(start.tools),
+        state_(start.reasoning_open ? State::kReasoning : State::kText),
+        reasoning_(Field::kReasoning, layout(start)),
+        text_(Field::kText, layout(start)) {}
 
   void text(std::string_view text, Events& out) override;
   void marker(MarkerIndex marker, Events& out) override;
@@ -100,6 +103,10 @@ class Hermes final : public Parser {
 
  private:
   enum class State { kReasoning, kDraft, kText, kCall };
+
+  static TextField::Layout layout(const TurnStart& start) {
+    return start.keeps_layout ? TextField::Layout::kKept : TextField::Layout::kDropped;
+  }
 
   void text_marker(MarkerIndex marker, Events& out);
   void reasoning_marker(MarkerIndex marker, Events& out);
@@ -115,8 +122,8 @@ class Hermes final : public Parser {
   bool tools_;
   State state_;
   bool at_start_ = true;  // nothing but white space so far
-  TextField reasoning_{Field::kReasoning};
-  TextField text_{Field::kText};
+  TextField reasoning_;
+  TextField text_;
   std::optional<Draft> draft_;
   std::optional<JsonCall> call_;
   std::uint32_t calls_ = 0;  // started

@@ -52,6 +52,14 @@ TEST(Hermes, line_breaks_behind_the_reasoning_are_layout_an_indent_is_not) {
   EXPECT_EQ(outcome.folded.text, "  x");
 }
 
+TEST(Hermes, layout_is_text_where_that_is_asked_for_but_not_between_calls) {
+  const auto outcome = parse("<think>\n a \n</think>\n\n" + call("{}") + "\n" + call("{}") + "\n",
+                             Ending::kByItself, {.keeps_layout = true});
+  EXPECT_EQ(outcome.folded.reasoning, "\n a \n");
+  EXPECT_EQ(outcome.folded.text, "\n\n");
+  EXPECT_EQ(outcome.folded.calls.size(), 2U);
+}
+
 TEST(Hermes, blank_reasoning_is_none) {
   EXPECT_EQ(parse("<think>\n \n</think>\n\nx").folded, (message::Folded{"", "x", {}}));
 }

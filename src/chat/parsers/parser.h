@@ -16,6 +16,9 @@ using MarkerIndex = std::uint32_t;
 struct TurnStart {
   bool reasoning_open = false;  // the rendered prompt ends inside an open reasoning block
   bool tools = true;            // calls are meant; without, their tags are text like any other
+  // White space that is layout of the template, in front of and behind a text, is kept as text. As
+  // some servers do: for those that play them, and read by hermes alone.
+  bool keeps_layout = false;
 };
 
 // Why the output ends.

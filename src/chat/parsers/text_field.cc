@@ -18,6 +18,11 @@ void TextField::emit(std::string_view text, message::Events& out) const {
 }
 
 void TextField::add(std::string_view text, message::Events& out) {
+  if (layout_ == Layout::kKept && !tag_since_text_) {
+    emit(text, out);
+    begun_ = true;
+    return;
+  }
   const auto last = text.find_last_not_of(kBlank);
   if (last == text.npos) {
     held_ += text;

@@ -15,9 +15,13 @@ enum class Field { kText, kReasoning };
 // character and a tag. Inner white space is kept as it is, whatever stands between.
 //
 // Blank runs are held until it is known what follows.
+//
+// With kKept all of it is given out at once, but for what is blank between two tags.
 class TextField {
  public:
-  explicit TextField(Field field) : field_(field) {}
+  enum class Layout { kDropped, kKept };
+  explicit TextField(Field field, Layout layout = Layout::kDropped)
+      : field_(field), layout_(layout) {}
 
   void add(std::string_view text, message::Events& out);
   // A tag stands here: the blank run in front of it is layout unless more text follows.
@@ -29,6 +33,7 @@ class TextField {
   void emit(std::string_view text, message::Events& out) const;
 
   Field field_;
+  Layout layout_;
   bool begun_ = false;
   bool tag_since_text_ = false;
   std::string held_;

@@ -4,6 +4,7 @@
 
 #include "json/writer.h"
 #include "sim/dynamo/answer.h"
+#include "sim/dynamo/dialect.h"
 #include "sim/dynamo/errors.h"
 #include "sim/dynamo/request.h"
 #include "sim/openai/conversations.h"
@@ -16,15 +17,6 @@ using base::Task;
 constexpr std::string_view kChat = "/v1/chat/completions";
 constexpr std::string_view kGenerate = "/inference/v1/generate";
 constexpr std::string_view kModels = "/v1/models";
-
-std::string refusal(protocol::Wire wire, int status, std::string_view message) {
-  if (wire == protocol::Wire::kMessages) return openai::error_body(wire, status, message);
-  return flat_error(status, message).body;
-}
-
-// Of its conversations by messages.
-const openai::Dialect kDialect{
-    .ends_with_done = true, .reasons_if_asked = true, .refusal = refusal};
 
 // An unhealthy engine is a frontend without a worker: it stays "healthy", its models are gone.
 class DynamoFace final : public Face {
@@ -122,7 +114,7 @@ std::string DynamoFace::uuid() const {
 Task<void> DynamoFace::talk(protocol::Wire wire, const net::Request& request,
                             net::Responder& answer, base::CancelSignal& gone) {
   if (!worker()) return refuse(flat_error(404, "Model not found"), answer);
-  return openai::converse(engine_, wire, kDialect, request, answer, gone);
+  return openai::converse(engine_, wire, dialect(), request, answer, gone);
 }
 
 Task<void> DynamoFace::chat(const net::Request& request, net::Responder& answer,
@@ -139,7 +131,7 @@ Task<void> DynamoFace::chat(const net::Request& request, net::Responder& answer,
   }
   auto read = read_chat(request.body, facts());
   if (read.ok() && read->by_messages && engine_.options.parsers) {
-    co_await openai::converse(engine_, protocol::Wire::kChat, kDialect, request, answer, gone);
+    co_await openai::converse(engine_, protocol::Wire::kChat, dialect(), request, answer, gone);
     co_return;
   }
   ++engine_.stats.requests;

@@ -14,11 +14,15 @@ using protocol::Wire;
 // What each id says, the end of the turn with the last.
 std::vector<message::Events> parse(const TokenIds& ids, const Finish& finish,
                                    const Request& request, const tokenizer::Tokenizer& tokenizer,
+                                   const Dialect& dialect,
                                    const std::function<std::string()>& draw) {
   const auto* grammar = chat::parsers::grammar_named("hermes");
   const TokenIds ends = finish.matched_id ? TokenIds{*finish.matched_id} : TokenIds{};
   const chat::parsers::TokenMarkers markers(tokenizer, *grammar, ends);
-  chat::parsers::TokenParser parser(markers, {.reasoning_open = false, .tools = request.tools},
+  chat::parsers::TokenParser parser(markers,
+                                    {.reasoning_open = request.reasoning_open,
+                                     .tools = request.tools,
+                                     .keeps_layout = dialect.keeps_layout},
                                     request.call.limits.stop_strings);
   std::vector<message::Events> by_id(ids.size());
   for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -30,7 +34,7 @@ std::vector<message::Events> parse(const TokenIds& ids, const Finish& finish,
   for (auto& events : by_id) {
     for (auto& event : events) {
       if (auto* start = std::get_if<message::ToolCallStart>(&event))
-        start->native_id = "call_" + draw();
+        start->native_id = dialect.call_id(request.wire, draw());
     }
   }
   return by_id;
@@ -38,6 +42,36 @@ std::vector<message::Events> parse(const TokenIds& ids, const Finish& finish,
 
 bool is_reasoning(const message::Event& event) {
   return std::holds_alternative<message::ReasoningDelta>(event);
+}
+
+bool is_end(const message::Event& event) {
+  return std::holds_alternative<message::ToolCallEnd>(event);
+}
+
+// The same where calls come in one piece: with the id that closes them, or the last.
+std::vector<message::Events> with_whole_calls(const std::vector<message::Events>& by_id) {
+  std::vector<message::Events> gathered(by_id.size());
+  message::Events call;  // start and arguments of the one that is being read
+  const auto put = [&call](message::Events& into) {
+    into.insert(into.end(), call.begin(), call.end());
+    call.clear();
+  };
+  for (std::size_t id = 0; id < by_id.size(); ++id) {
+    for (const auto& event : by_id[id]) {
+      const auto* more = std::get_if<message::ToolCallArguments>(&event);
+      if (const auto* start = std::get_if<message::ToolCallStart>(&event)) {
+        put(gathered[id]);
+        call = {event, message::ToolCallArguments{start->index, {}}};
+      } else if (more != nullptr && !call.empty()) {
+        std::get<message::ToolCallArguments>(call.back()).text += more->text;
+      } else {
+        if (is_end(event)) put(gathered[id]);
+        gathered[id].push_back(event);
+      }
+    }
+  }
+  if (!gathered.empty()) put(gathered.back());
+  return gathered;
 }
 
 }  // namespace
@@ -48,12 +82,14 @@ TalkAnswer::TalkAnswer(Spelling spelling, const Request& request,
     : Answer(std::move(spelling)),
       wire_(request.wire),
       dialect_(dialect),
-      by_id_(parse(spelling_.plain_ids, spelling_.finish, request, tokenizer, heading.draw)),
+      by_id_(
+          parse(spelling_.plain_ids, spelling_.finish, request, tokenizer, dialect, heading.draw)),
       writer_(make_writer(request.wire, heading, dialect)) {
-  for (auto& events : by_id_) {
-    calls_ = calls_ || std::any_of(events.begin(), events.end(), [](const auto& event) {
-               return std::holds_alternative<message::ToolCallEnd>(event);
-             });
+  if (dialect.whole_calls) by_id_ = with_whole_calls(by_id_);
+  for (std::size_t id = 0; id < by_id_.size(); ++id) {
+    auto& events = by_id_[id];
+    calls_ = calls_ || std::any_of(events.begin(), events.end(), is_end);
+    if (std::any_of(events.begin(), events.end(), is_reasoning)) reasoning_ = id + 1;
     if (dialect.reasons_if_asked && wire_ == Wire::kResponses && !request.asks_summary)
       std::erase_if(events, is_reasoning);
   }
@@ -74,7 +110,8 @@ message::Events TalkAnswer::between(std::size_t from, std::size_t to) const {
 Ending TalkAnswer::ending(const Finish& finish, std::size_t to) const {
   return {spelling_.has_finish ? finish.type : "",
           calls_,
-          {spelling_.prompt_tokens, to, std::uint64_t{0}}};
+          {spelling_.prompt_tokens, to, std::uint64_t{0}},
+          std::min(reasoning_, to)};
 }
 
 std::string TalkAnswer::numbered(std::string text) const {
@@ -90,6 +127,7 @@ HttpReply TalkAnswer::whole(const Part& part) const {
 }
 
 std::string TalkAnswer::events(const Part& part) const {
+  sent_ = part.to;
   std::string out = writer_->events(between(part.from, part.to));
   if (part.finish != nullptr) {
     ending_ = ending(*part.finish, part.to);
@@ -117,7 +155,7 @@ HttpReply TalkAnswer::refusal_in_200(std::string_view message) const {
 
 std::string TalkAnswer::error_event(int, std::string_view message) const {
   failed_ = true;
-  return writer_->failure(message);
+  return writer_->failure(message, {spelling_.prompt_tokens, sent_, std::uint64_t{0}});
 }
 
 }  // namespace verbatim::sim::openai

@@ -23,6 +23,7 @@ class TalkAnswer final : public Answer {
   [[nodiscard]] std::string events(const Part& part) const override;
   [[nodiscard]] std::string aborted_events(const Part& part) const override;
   [[nodiscard]] std::string last_events() const override;
+  [[nodiscard]] std::string_view stream_type() const override { return dialect_.stream_type; }
   [[nodiscard]] HttpReply refusal(int status, std::string_view message) const override;
   [[nodiscard]] HttpReply refusal_in_200(std::string_view message) const override;
   [[nodiscard]] std::string error_event(int status, std::string_view message) const override;
@@ -36,8 +37,10 @@ class TalkAnswer final : public Answer {
   const Dialect dialect_;
   std::vector<message::Events> by_id_;  // what each id says
   bool calls_ = false;
+  std::size_t reasoning_ = 0;  // ids up to the last of the reasoning
   std::unique_ptr<WireWriter> writer_;
-  mutable Ending ending_;  // of the last part that was printed
+  mutable Ending ending_;         // of the last part that was printed
+  mutable std::size_t sent_ = 0;  // ids
   mutable bool failed_ = false;
 };
 

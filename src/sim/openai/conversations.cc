@@ -25,7 +25,7 @@ Task<void> converse(SimEngine::Impl& engine, Wire wire, const Dialect& dialect,
                     const net::Request& request, net::Responder& answer, base::CancelSignal& gone) {
   ++engine.stats.requests;
   const auto& options = engine.options;
-  auto read = read_request(wire, request.body, options);
+  auto read = read_request(wire, request.body, options, dialect.echo);
   if (!read.ok()) {
     ++engine.stats.refused;
     const auto& error = read.error();
@@ -38,8 +38,15 @@ Task<void> converse(SimEngine::Impl& engine, Wire wire, const Dialect& dialect,
   GenerateCall& call = read->call;
   call.rid = engine.hex(32);
   const Plan plan = engine.plan(call);
-  Heading heading{call.rid,           options.model,       engine.unix_time(),
-                  call.prompt.size(), read->include_usage, [&engine] { return engine.hex(24); }};
+  Heading heading;
+  heading.id = engine.hex(dialect.digits);
+  heading.model = options.model;
+  heading.created = engine.unix_time();
+  heading.prompt_tokens = call.prompt.size();
+  heading.include_usage = read->include_usage;
+  heading.stream = call.stream;
+  heading.echo = std::move(read->echo);
+  heading.draw = [&engine, &dialect] { return engine.hex(dialect.digits); };
   TalkAnswer content(Spelling(*options.tokenizer, call, plan.done, options.vocab_size), *read,
                      *options.tokenizer, heading, dialect);
   co_await engine.answer(call, plan, content, answer, gone);

@@ -110,6 +110,14 @@ bool flag(const Value& object, const char* name) {
   return value && value->is_bool() && value->boolean();
 }
 
+// Unless the template is told otherwise.
+bool thinks(const Value& body) {
+  const auto arguments = body.get("chat_template_kwargs");
+  const auto said = arguments && arguments->is_object() ? arguments->get("enable_thinking")
+                                                        : std::optional<Value>();
+  return !said || !said->is_bool() || said->boolean();
+}
+
 void read_limits(const Value& body, Limits& limits) {
   limits.max_new_tokens = kNewTokens;
   for (const char* name : {"max_tokens", "max_completion_tokens", "max_output_tokens"}) {
@@ -142,7 +150,8 @@ base::Status check(Wire wire, const Value& body) {
 
 }  // namespace
 
-Result<Request> read_request(Wire wire, std::string_view text, const SimOptions& options) {
+Result<Request> read_request(Wire wire, std::string_view text, const SimOptions& options,
+                             Echo echo) {
   auto document = json::Document::parse(std::string(text));
   if (!document) return std::move(document).error();
   const Value body = document->root();
@@ -166,6 +175,8 @@ Result<Request> read_request(Wire wire, std::string_view text, const SimOptions&
   request.call.by_messages = true;
   const auto reasoning = body.get("reasoning");
   request.asks_summary = reasoning && reasoning->is_object() && reasoning->get("summary");
+  request.reasoning_open = options.reasoning_open && thinks(body);
+  if (echo != nullptr && wire == Wire::kResponses) request.echo = echo(body);
   const auto stream = body.get("stream_options");
   request.include_usage = stream && stream->is_object() && flag(*stream, "include_usage");
   if (const auto seed = body.get("seed"); seed && seed->is_number())

@@ -57,7 +57,7 @@ class ChatWriter final : public WireWriter {
     return framed(payloads);
   }
   std::string last(const Ending&) override { return sse(kDone); }
-  std::string failure(std::string_view message) override {
+  std::string failure(std::string_view message, const message::Usage&) override {
     return sse(error_body(Wire::kChat, 500, message));
   }
   std::string after_failure() override { return sse(kDone); }
@@ -97,7 +97,10 @@ class ResponsesWriter final : public WireWriter {
  public:
   ResponsesWriter(Heading heading, Dialect dialect)
       : dialect_(std::move(dialect)),
-        emitter_({"resp_" + heading.id, heading.created, heading.model}, std::move(heading.draw)) {}
+        created_(heading.created),
+        emitter_({"resp_" + heading.id, heading.created, heading.model, std::move(heading.echo),
+                  dialect_.says_completed_at},
+                 std::move(heading.draw), dialect_.text_ends) {}
 
   std::string events(std::span<const message::Event> events) override {
     protocol::NamedEvents out;
@@ -112,9 +115,9 @@ class ResponsesWriter final : public WireWriter {
     if (dialect_.always_completes) replace(text, "response.incomplete", "response.completed");
     return text + (dialect_.ends_with_done ? sse(kDone) : "");
   }
-  std::string failure(std::string_view message) override {
+  std::string failure(std::string_view message, const message::Usage& usage) override {
     protocol::NamedEvents out;
-    emitter_.fail("server_error", message, out);
+    emitter_.fail("server_error", message, &usage, out);
     return frames(out);
   }
   std::string after_failure() override { return dialect_.ends_with_done ? sse(kDone) : ""; }
@@ -122,19 +125,27 @@ class ResponsesWriter final : public WireWriter {
     protocol::NamedEvents out;
     emitter_.events(events, out);
     emitter_.close(status(ending), out);
-    return emitter_.whole(status(ending), ending.usage);
+    emitter_.put_texts_last();
+    return whole_of(ending);
   }
 
  private:
   void end(const Ending& ending, protocol::NamedEvents& out) {
     emitter_.close(status(ending), out);
-    emitter_.end(status(ending), emitter_.whole(status(ending), ending.usage), out);
+    emitter_.end(status(ending), whole_of(ending), out);
+  }
+  std::string whole_of(const Ending& ending) const {
+    auto usage = ending.usage;
+    usage.reasoning_tokens = ending.reasoning_tokens;
+    const std::string word = status(ending);
+    return emitter_.whole(word, usage, word == "completed" ? created_ : 0);
   }
   static std::string status(const Ending& ending) {
     if (ending.type == "stop") return "completed";
     return ending.type == "length" ? "incomplete" : ending.type;
   }
   Dialect dialect_;
+  const std::int64_t created_;
   protocol::ResponsesEmitter emitter_;
 };
 
@@ -142,8 +153,9 @@ class MessagesWriter final : public WireWriter {
  public:
   MessagesWriter(const Heading& heading, Dialect dialect)
       : dialect_(std::move(dialect)),
-        emitter_({"msg_" + heading.id, heading.model, heading.prompt_tokens, "sig-" + heading.id}) {
-  }
+        emitter_({dialect_.message_id + heading.id, heading.model, heading.prompt_tokens,
+                  dialect_.signature(heading.id, heading.stream)},
+                 dialect_.text_ends) {}
 
   std::string events(std::span<const message::Event> events) override {
     protocol::NamedEvents out;
@@ -160,8 +172,9 @@ class MessagesWriter final : public WireWriter {
     protocol::MessagesEmitter::close(out);
     return frames(out) + after_failure();
   }
-  std::string failure(std::string_view message) override {
+  std::string failure(std::string_view message, const message::Usage&) override {
     protocol::NamedEvents out;
+    emitter_.open(out);
     protocol::MessagesEmitter::fail("api_error", message, out);
     return frames(out);
   }
@@ -182,6 +195,14 @@ class MessagesWriter final : public WireWriter {
 };
 
 }  // namespace
+
+std::string call_id(Wire, const std::string& drawn) {
+  return "call_" + drawn;
+}
+
+std::string signature(const std::string& id, bool) {
+  return "sig-" + id;
+}
 
 std::unique_ptr<WireWriter> make_writer(Wire wire, Heading heading, Dialect dialect) {
   switch (wire) {

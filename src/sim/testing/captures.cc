@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "net/sse.h"
+#include "sim/testing/comparison.h"
 
 namespace verbatim::sim::testing {
 namespace {
@@ -85,111 +86,14 @@ Capture read_capture(const Value& entry) {
   return capture;
 }
 
-// Each run of 8 or more hex digits, '-' between them, with '#' for the digits.
-std::string without_drawn(std::string text) {
-  constexpr std::string_view kDrawn = "0123456789abcdef-";
-  for (std::size_t at = text.find_first_of(kDrawn); at != std::string::npos;) {
-    const std::size_t end = std::min(text.find_first_not_of(kDrawn, at), text.size());
-    for (std::size_t i = at; end - at >= 8 && i < end; ++i) {
-      if (text[i] != '-') text[i] = '#';
-    }
-    at = text.find_first_of(kDrawn, end);
-  }
-  return text;
-}
-
-// Without " at line 1 column 20".
-std::string without_place(const std::string& text) {
-  return text.substr(0, text.rfind(" at line "));
-}
-
-// Compares two JSON texts, value by value.
-class Comparison {
- public:
-  explicit Comparison(const std::vector<Volatile>& volatiles) : volatiles_(volatiles) {}
-
-  std::string compare(const Value& expected, const Value& found, const std::string& place) {
-    const auto* rule = rule_for(place);
-    if (expected.kind() != found.kind())
-      return differs(place, json::describe(expected.kind()), json::describe(found.kind()));
-    const bool any =
-        rule != nullptr && (rule->may == Volatile::May::kVary || rule->may == Volatile::May::kList);
-    if (any && !expected.is_object()) return {};
-    if (expected.is_object()) return compare_objects(expected, found, place, rule);
-    if (expected.is_array()) return compare_arrays(expected, found, place);
-    const bool drawn = rule != nullptr && rule->may == Volatile::May::kDrawn;
-    if (drawn && without_drawn(expected.string()) == without_drawn(found.string())) return {};
-    const bool placed = rule != nullptr && rule->may == Volatile::May::kPlace;
-    if (placed && without_place(expected.string()) == without_place(found.string())) return {};
-    return compare_scalars(expected, found, place);
-  }
-
- private:
-  static std::string differs(const std::string& place, std::string_view expected,
-                             std::string_view found) {
-    std::string text = place.empty() ? "the answer" : place;
-    return text.append(": expected ").append(expected).append(", found ").append(found);
-  }
-
-  [[nodiscard]] const Volatile* rule_for(const std::string& place) const {
-    for (const auto& rule : volatiles_) {
-      if (rule.place == place) return &rule;
-    }
-    return nullptr;
-  }
-
-  std::string compare_objects(const Value& expected, const Value& found, const std::string& place,
-                              const Volatile* rule) {
-    if (expected.size() != found.size()) return differs(place, expected.raw(), found.raw());
-    const bool other = rule != nullptr && rule->may == Volatile::May::kOtherNames;
-    auto at = found.begin();
-    for (const auto& each : expected) {
-      const auto beside = *at;
-      if (!other && each.name() != beside.name())
-        return differs(place, "the key " + each.name(), "the key " + beside.name());
-      const std::string name = other ? "*" : each.name();
-      std::string at_name = place;
-      at_name.append(place.empty() ? "" : ".").append(name);
-      auto where = compare(each.value, beside.value, at_name);
-      if (!where.empty()) return where;
-      ++at;
-    }
-    return {};
-  }
-
-  std::string compare_arrays(const Value& expected, const Value& found, const std::string& place) {
-    if (expected.size() != found.size()) return differs(place, expected.raw(), found.raw());
-    auto at = found.begin();
-    for (const auto& each : expected) {
-      auto where = compare(each.value, (*at).value, place + "[]");
-      if (!where.empty()) return where;
-      ++at;
-    }
-    return {};
-  }
-
-  static std::string compare_scalars(const Value& expected, const Value& found,
-                                     const std::string& place) {
-    const bool same = expected.is_string() ? expected.string() == found.string()
-                      : expected.is_number()
-                          ? expected.number() == found.number() &&
-                                expected.written_as_integer() == found.written_as_integer()
-                          : expected.raw() == found.raw();
-    return same ? std::string() : differs(place, expected.raw(), found.raw());
-  }
-
-  const std::vector<Volatile>& volatiles_;
-};
-
 std::string compare_json(std::string_view expected, std::string_view found,
-                         const std::vector<Volatile>& volatiles) {
+                         Comparison& comparison) {
   const auto left = Document::parse(std::string(expected));
   const auto right = Document::parse(std::string(found));
   if (!left.ok() || !right.ok())
     return expected == found
                ? std::string()
                : "expected " + std::string(expected) + ", found " + std::string(found);
-  Comparison comparison(volatiles);
   return comparison.compare(left->root(), right->root(), "");
 }
 
@@ -206,18 +110,29 @@ std::vector<std::pair<std::string, std::string>> events_of(std::string_view stre
 }
 
 std::string compare_events(std::string_view expected, std::string_view found,
-                           const std::vector<Volatile>& volatiles) {
+                           Comparison& comparison) {
   const auto left = events_of(expected), right = events_of(found);
   for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
     if (left[i].first != right[i].first)
       return "event " + std::to_string(i) + ": expected the name " + left[i].first + ", found " +
              right[i].first;
-    const auto where = compare_json(left[i].second, right[i].second, volatiles);
+    const auto where = compare_json(left[i].second, right[i].second, comparison);
     if (!where.empty()) return "event " + std::to_string(i) + ": " + where;
   }
   if (left.size() == right.size()) return {};
   return "expected " + std::to_string(left.size()) + " events, found " +
          std::to_string(right.size()) + ": " + std::string(found);
+}
+
+std::string compare_answers(const Capture& expected, const Answered& found,
+                            Comparison& comparison) {
+  if (expected.status != found.status)
+    return "expected status " + std::to_string(expected.status) + ", found " +
+           std::to_string(found.status) + ": " + found.body;
+  if (expected.content_type != found.content_type)
+    return "expected content type " + expected.content_type + ", found " + found.content_type;
+  if (expected.stream) return compare_events(expected.answer, found.body, comparison);
+  return compare_json(expected.answer == "null" ? "" : expected.answer, found.body, comparison);
 }
 
 }  // namespace
@@ -247,13 +162,24 @@ Answered replay(const Capture& capture, const SimOptions& options) {
 
 std::string difference(const Capture& expected, const Answered& found,
                        const std::vector<Volatile>& volatiles) {
-  if (expected.status != found.status)
-    return "expected status " + std::to_string(expected.status) + ", found " +
-           std::to_string(found.status) + ": " + found.body;
-  if (expected.content_type != found.content_type)
-    return "expected content type " + expected.content_type + ", found " + found.content_type;
-  if (expected.stream) return compare_events(expected.answer, found.body, volatiles);
-  return compare_json(expected.answer == "null" ? "" : expected.answer, found.body, volatiles);
+  Comparison comparison(volatiles);
+  return compare_answers(expected, found, comparison);
+}
+
+std::string difference(const Capture& expected, const Answered& found, const Tolerance& tolerance,
+                       Needed& needed) {
+  Comparison comparison(tolerance, needed);
+  return compare_answers(expected, found, comparison);
+}
+
+std::vector<std::string> unused(const Tolerance& tolerance, const Needed& needed) {
+  std::vector<std::string> places;
+  for (const auto* list : {&tolerance.left_out, &tolerance.added, &tolerance.differs}) {
+    for (const auto& place : *list) {
+      if (!needed.contains(place)) places.push_back(place);
+    }
+  }
+  return places;
 }
 
 }  // namespace verbatim::sim::testing

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,23 @@ struct Volatile {
     kOtherNames,  // an object with as many members, the values alike
   } may = May::kVary;
 };
+
+// What may differ on routes where the face prints an object in an order of its own. A place that
+// holds in no capture is an error of the table: see unused().
+struct Tolerance {
+  std::vector<Volatile> volatiles;
+  std::vector<std::string> left_out;  // the recorded server prints them, the face does not
+  std::vector<std::string> added;     // the face alone prints them
+  std::vector<std::string> differs;   // the face prints something else there
+};
+// Places of the last three lists, as they were needed.
+using Needed = std::set<std::string, std::less<>>;
+// Those that were not.
+std::vector<std::string> unused(const Tolerance& tolerance, const Needed& needed);
+
+// The same as below, the order of keys aside.
+std::string difference(const Capture& expected, const Answered& found, const Tolerance& tolerance,
+                       Needed& needed);
 
 // Where `found` is not what `expected` is: keys and their order, kinds, values; of streams also the
 // order of events. Empty: nowhere.

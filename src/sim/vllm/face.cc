@@ -8,6 +8,7 @@
 #include "sim/openai/conversations.h"
 #include "sim/vllm/completions_answer.h"
 #include "sim/vllm/derender.h"
+#include "sim/vllm/dialect.h"
 #include "sim/vllm/errors.h"
 #include "sim/vllm/generate_answer.h"
 #include "sim/vllm/render.h"
@@ -18,8 +19,6 @@ namespace {
 
 using base::Task;
 
-// Of its conversations by messages, which it parses itself.
-const openai::Dialect kDialect{.reasoning = "reasoning", .always_completes = true};
 constexpr const char* kJson = "application/json";
 constexpr std::string_view kGeneratePrefix = "generate-tokens-";
 
@@ -108,7 +107,7 @@ Task<void> VllmFace::handle(const net::Request& request, net::Responder& answer,
   const auto wire = openai::wire_at(request.path, engine_.options);
   if (wire && request.method == "POST") {
     if (auto error = wrong_content_type(request)) return refuse(std::move(*error), answer);
-    return openai::converse(engine_, *wire, kDialect, request, answer, gone);
+    return openai::converse(engine_, *wire, dialect(), request, answer, gone);
   }
   bool known = false;
   for (const auto& route : kRoutes) {
