@@ -11,7 +11,6 @@ namespace verbatim::gateway {
 namespace {
 
 using base::Task;
-using testing::Answer;
 using testing::ChatServer;
 using testing::HttpCaller;
 using testing::Scene;

@@ -68,10 +68,10 @@ class PrintingFamilies : public ::testing::TestWithParam<Printing> {
     family.native_id = GetParam().form;
     family.cut = {"reasoning", "name"};
     auto renderer = renderer_of(toy_template(GetParam().chat_template), family);
-    if (renderer.ok()) scene.model->renderer = *renderer;
-    made = renderer.ok() ? "" : renderer.error().message;
+    if (renderer.ok()) scene_.model->renderer = *renderer;
+    made_ = renderer.ok() ? "" : renderer.error().message;
   }
-  void SetUp() override { ASSERT_EQ(made, ""); }
+  void SetUp() override { ASSERT_EQ(made_, ""); }
 
   // A turn whose calls the engine's parser named as the model wrote them; "": it wrote no id.
   trajectory::TurnPtr calls(TurnRequest request, std::vector<message::ToolCall> written) {
@@ -80,8 +80,8 @@ class PrintingFamilies : public ::testing::TestWithParam<Printing> {
     parsed.tool_calls = std::move(written);
     auto said = testing::FakeEngine::says(encoded("x<|im_end|>"));
     said.steps[0].parsed = parsed;
-    scene.engine.scripts.push_front(std::move(said));
-    auto turn = scene.turn(std::move(request));
+    scene_.engine.scripts.push_front(std::move(said));
+    auto turn = scene_.turn(std::move(request));
     EXPECT_TRUE(turn.ok()) << (turn.ok() ? "" : turn.error().message);
     return turn.ok() ? *turn : nullptr;
   }
@@ -93,7 +93,7 @@ class PrintingFamilies : public ::testing::TestWithParam<Printing> {
   }
   // What of a request stands behind its parent's row, or all of it for a root.
   std::string shown(const TurnRequest& request, trajectory::TurnPtr parent) {
-    const auto plan = scene.plan(request);
+    const auto plan = scene_.plan(request);
     EXPECT_TRUE(plan.ok()) << (plan.ok() ? "" : plan.error().message);
     if (!plan) return {};
     EXPECT_EQ(plan->parent, parent);
@@ -116,8 +116,8 @@ class PrintingFamilies : public ::testing::TestWithParam<Printing> {
     }
   }
 
-  Scene scene;
-  std::string made;
+  Scene scene_;
+  std::string made_;
 };
 
 TEST_P(PrintingFamilies, templates_see_native_ids_and_agents_see_handles) {
@@ -162,7 +162,7 @@ TEST_P(PrintingFamilies, what_the_model_wrote_is_what_the_template_is_shown) {
 // An id that is no handle here is the client's text: the call is named as one that it made up.
 TEST_P(PrintingFamilies, forged_foreign_expired_and_uncommitted_handles_are_none) {
   const auto turn = calls(Scene::request({user("q")}), {{GetParam().first, "look", "{}"}});
-  scene.add_session("s2");
+  scene_.add_session("s2");
   auto elsewhere = Scene::request({user("q")});
   elsewhere.session_id = "s2";
   const auto foreign = calls(elsewhere, {{GetParam().first, "look", "{}"}});
@@ -233,9 +233,9 @@ TEST_P(PrintingFamilies, a_recorded_history_that_is_rendered_anew_is_told_by_its
     if (!message.tool_call_id.empty()) message.tool_call_id = "x";
   }
   // No base for what follows: a fresh render of everything.
-  auto family = scene.model->renderer->family();
+  auto family = scene_.model->renderer->family();
   family.no_query_bases.clear();
-  scene.model->renderer = renderer_of(toy_template(GetParam().chat_template), family).value();
+  scene_.model->renderer = renderer_of(toy_template(GetParam().chat_template), family).value();
   expect_in_order(shown(third, nullptr),
                   {call_text(derived("look", 0), "look"), result_text(derived("look", 0)),
                    call_text(GetParam().second, "hear"), result_text(GetParam().second)});
@@ -261,7 +261,7 @@ TEST_P(PrintingFamilies, calls_that_the_client_puts_in_another_order_keep_their_
 // What an agent carries over from another branch stands behind the parent, or in a new root.
 TEST_P(PrintingFamilies, a_call_that_is_carried_over_keeps_its_own_id) {
   const auto branch = calls(Scene::request({user("one")}), {{GetParam().first, "look", "{}"}});
-  const auto parent = scene.recorded(Scene::request({user("two")}), "fine<|im_end|>");
+  const auto parent = scene_.recorded(Scene::request({user("two")}), "fine<|im_end|>");
   auto next = Scene::continued(parent, branch->answer);
   next.messages.push_back(result_of(branch->answer.tool_calls[0].id));
   expect_in_order(shown(next, parent),
