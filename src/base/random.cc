@@ -80,8 +80,16 @@ std::string new_hex_id(Random& random) {
 std::string new_base62_id(Random& random, unsigned length) {
   static constexpr char kDigits[] =
       "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  // A draw for each ten letters: sixty of its bits.
+  constexpr unsigned kLettersOfDraw = 10;
+  constexpr std::uint64_t kDraw = 839'299'365'868'340'224;  // 62^10
   std::string id;
-  for (unsigned i = 0; i < length; ++i) id += kDigits[random.below(62)];
+  id.reserve(length);
+  std::uint64_t draw = 0;
+  for (unsigned i = 0; i < length; ++i, draw /= 62) {
+    if (i % kLettersOfDraw == 0) draw = random.below(kDraw);
+    id += kDigits[draw % 62];
+  }
   return id;
 }
 

@@ -1,6 +1,7 @@
 #include "base/random.h"
 
 #include <array>
+#include <map>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -53,6 +54,21 @@ TEST(Random, ids_have_their_alphabet_and_length_and_do_not_repeat) {
         id.find_first_not_of("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"),
         std::string::npos);
     EXPECT_TRUE(seen.insert(id).second);
+  }
+}
+
+TEST(Random, each_letter_of_an_id_is_as_likely_at_each_place) {
+  SeededRandom random(4);
+  constexpr unsigned kLength = 24;
+  constexpr int kIds = 62'000;
+  std::array<std::map<char, int>, kLength> seen;
+  for (int i = 0; i < kIds; ++i) {
+    const std::string id = new_base62_id(random, kLength);
+    for (unsigned k = 0; k < kLength; ++k) ++seen.at(k)[id.at(k)];
+  }
+  for (const auto& place : seen) {
+    EXPECT_EQ(place.size(), 62U);
+    for (const auto& [letter, count] : place) EXPECT_NEAR(count, 1000, 200) << letter;
   }
 }
 
