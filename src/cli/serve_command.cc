@@ -71,6 +71,7 @@ Names turn_options(const ServeOptions& options) {
   if (const char* profiles = options.profiles.given()) names.push_back(profiles);
   if (options.session_ttl != 0) names.push_back("--session-ttl");
   if (options.store.owner_sessions != 0) names.push_back("--max-sessions");
+  if (options.store.memory_mb != 0) names.push_back("--store-memory");
   if (const char* store = options.store.given()) names.push_back(store);
   if (!options.model.name.empty()) names.push_back("--model-name");
   if (options.max_model_len != 0) names.push_back("--max-model-len");
@@ -225,6 +226,12 @@ Run add_serve(CLI::App& program) {
           "sessions that one owner may have made with POST /sessions (default: any number)")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{UINT32_MAX}))
       ->envname("VERBATIM_MAX_SESSIONS");
+  command
+      ->add_option("--store-memory", options->store.memory_mb,
+                   "MiB of the turns in a file that are kept in memory too, of the sessions used "
+                   "last (default: 256)")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 24))
+      ->envname("VERBATIM_STORE_MEMORY");
   command->add_option("--host", options->host, "address to listen on")
       ->capture_default_str()
       ->envname("VERBATIM_HOST");

@@ -1,5 +1,7 @@
 #include "cli/store_options.h"
 
+#include <algorithm>
+
 #include <CLI/CLI.hpp>
 
 #include "base/random.h"
@@ -18,6 +20,8 @@ constexpr std::string_view kSqlite = "sqlite:";
 constexpr const char* kFile = "store.db";
 // Enough to delete a session of a thousand turns from a full disk.
 constexpr std::uint64_t kReserve = std::uint64_t{16} << 20;
+// Of the file in each connection's memory: enough for the pages of a batch.
+constexpr std::size_t kLeastPages = std::size_t{1} << 20;
 
 // As the XDG base directory specification has it.
 Result<std::string> state_directory() {
@@ -87,6 +91,10 @@ Result<std::unique_ptr<StoreHome>> StoreHome::open(base::Files& files, const Sto
   const auto random = base::system_random();
   auto home = std::make_unique<StoreHome>();
   if (path->empty()) {
+    if (options.memory_mb != 0)
+      return invalid("--store-memory",
+                     "only for --store sqlite, of which the file holds what memory does not; leave "
+                     "it out, or the store in memory");
     home->key_ = base::new_hex_id(*random);
     store::MemoryLimits limits;
     limits.owner_sessions = options.owner_sessions;
@@ -101,6 +109,10 @@ Result<std::unique_ptr<StoreHome>> StoreHome::open(base::Files& files, const Sto
   store::sqlite::DatabaseOptions database;
   database.path = *path;
   database.owner_sessions = options.owner_sessions;
+  if (options.memory_mb != 0) {
+    database.cache_bytes = std::size_t{options.memory_mb} << 20;
+    database.page_bytes = std::clamp(database.cache_bytes / 16, kLeastPages, database.page_bytes);
+  }
   if (how == Open::kServe) database.reserve_bytes = kReserve;
   auto opened = store::sqlite::Database::open(
       files, *random,

@@ -21,6 +21,7 @@ struct StoreOptions {
   std::string store;                 // memory, sqlite, sqlite:FILE; empty: sqlite
   std::string data_dir;              // of a store without a FILE; empty: the user's state directory
   std::uint64_t owner_sessions = 0;  // that one owner may have created; 0: any number
+  std::uint64_t memory_mb = 0;       // of a file's turns in memory; 0: as the store likes
 
   void add(CLI::App& command);
   // The option that was given, for whom it can't mean anything; null: none.

@@ -33,6 +33,7 @@ def run(*arguments, text: bytes = b"") -> tuple[int, str]:
      "profile file, version: missing"),
     (["store", "check", "--store", "sqlite:nowhere.db"], 1, "there is no store at nowhere.db; name it with --store sqlite:FILE or --data-dir"),
     (["store", "check", "--store", "memory"], 2, "a store in memory has no file"),
+    (["serve", "--engine", "http://127.0.0.1:7", "--engine-kind", "sglang", "--tokenizer", MODEL, "--store", "memory", "--store-memory", "16"], 2, "--store-memory: only for --store sqlite"),
     (["store", "check", "--store", "sqlite:nowhere.db", "--data-dir", "x"], 2, "--data-dir: only for --store sqlite, found --store sqlite:nowhere.db"),
 ])
 def test_a_wrong_command_line_says_what_to_do(arguments, code, said):

@@ -16,7 +16,7 @@ namespace {
 // A write-ahead log that was copied back is cut to this.
 constexpr const char* kPragmas =
     "PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 16777216; "
-    "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY;";
+    "PRAGMA temp_store = MEMORY;";
 
 Result<std::unique_ptr<base::FileLock>> lock_of(base::Files& files, const std::string& file,
                                                 const std::string& path) {
@@ -81,6 +81,9 @@ Result<Connection> Database::connect(Connection::Mode mode) const {
   auto connection = Connection::to(options_.path, mode, options_.vfs);
   if (!connection) return connection;
   if (auto status = connection->run(kPragmas); !status.ok()) return std::move(status).error();
+  // In KiB, where it is negative.
+  const auto pages = "PRAGMA cache_size = -" + std::to_string(options_.page_bytes >> 10);
+  if (auto status = connection->run(pages.c_str()); !status.ok()) return std::move(status).error();
   // In WAL mode the same as FULL. Before, while a new file is brought to it, a removed rollback
   // journal could come back with a loss of power and undo that: the log beside it would be thrown
   // away, with all that was acknowledged.

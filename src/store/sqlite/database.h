@@ -19,6 +19,7 @@ struct DatabaseOptions {
   std::string path;
   std::string vfs;                                   // SQLite's name; empty: the system's
   std::size_t cache_bytes = std::size_t{256} << 20;  // of turns in memory
+  std::size_t page_bytes = std::size_t{16} << 20;    // of the file's pages, for each connection
   // Of sessions of stateless chat on disk; over it, of the owner who has most, the one that
   // committed longest ago goes.
   std::uint64_t implicit_bytes = std::uint64_t{4} << 30;
