@@ -102,11 +102,15 @@ Status Agent::keep(std::string answer) {
   if (!choices || !choices->is_array() || choices->empty() || !usage || !usage->is_object())
     return wrong("an answer without choices or usage: " + std::string(root.raw().substr(0, 300)));
   const auto message = (*choices->begin()).value.get("message");
-  const auto total = usage->get("total_tokens");
-  if (!message || !message->is_object() || !total) return wrong("an answer without message");
+  const auto prompt = usage->get("prompt_tokens");
+  const auto sampled = usage->get("completion_tokens");
+  if (!message || !message->is_object() || !prompt || !sampled) {
+    return wrong("an answer without message or counts: " + std::string(root.raw().substr(0, 300)));
+  }
   if (const auto content = message->get("content"); content && content->is_string())
     text_bytes_ += content->string().size();
-  tokens_ = static_cast<std::uint64_t>(total->integer().value_or(0));
+  tokens_ =
+      static_cast<std::uint64_t>(prompt->integer().value_or(0) + sampled->integer().value_or(0));
   body_ += ',';
   body_ += message->raw();
   return {};
