@@ -7,6 +7,7 @@ VLLM_MODES ?=
 KILLS ?= 1000
 SEEDS ?= 1000
 TURNS ?= 1000000
+SOAK_TURNS ?= 1000000
 # Arguments for `make simulate`; `build/release/tests/simulate --help` says which there are.
 SIMULATE_ARGS ?=
 BIN := build/release/verbatim
@@ -25,8 +26,8 @@ demo: ## install what is missing, build, and watch a token-exact tool conversati
 test: test-deps ## everything that must pass before a change is merged
 	@JOBS=$(JOBS) scripts/run-tests.sh
 
-test-full: test ## and more of the same: 1,000 x kill -9 under load, a million simulated turns; hours
-	@KILLS=$(KILLS) SEEDS=$(SEEDS) TURNS=$(TURNS) scripts/run-tests.sh full
+test-full: test ## and more of the same: 1,000 x kill -9 under load, a soak of a million turns, a million simulated; hours
+	@KILLS=$(KILLS) SEEDS=$(SEEDS) TURNS=$(TURNS) SOAK_TURNS=$(SOAK_TURNS) scripts/run-tests.sh full
 
 test-vllm: build test-deps ## conversations through a real vLLM on the CPU; installs 6 GB into .venv-vllm
 	@scripts/engines/vllm/install.sh .venv-vllm

@@ -5,7 +5,7 @@
 #   scripts/run-tests.sh --list
 #
 # JOBS: processes at a time (default: one per core). TIDY_SECONDS: clang-tidy begins no new file after this time.
-# KILLS, SEEDS, TURNS: how much of the set full is run (default: all that make test-full promises).
+# KILLS, SEEDS, TURNS, SOAK_TURNS: how much of the set full is run (default: all that make test-full promises).
 # A new step is one line. A step whose program is missing fails: a test that silently does not run is worse than none.
 # shellcheck disable=SC2317  # the check_ functions are called by the table
 set -euo pipefail
@@ -36,6 +36,7 @@ steps=(
   "broken    slow        check_broken"
   "tidy      lint        check_tidy"
   "kills     full        VERBATIM_KILLS=${KILLS:-1000} $python -m pytest -q -s tests/e2e/test_durable.py -k kill_under_load"
+  "soak      full        VERBATIM_SOAK_TURNS=${SOAK_TURNS:-1000000} $python -m pytest -q -s tests/e2e/test_soak.py -k long"
   "million   full        $build/tests/simulate --store sqlite --seeds ${SEEDS:-1000} --turns ${TURNS:-1000000} --quiet"
 )
 
