@@ -79,7 +79,7 @@ Result<std::shared_ptr<TurnLog>> Replays::claim(const RetryKey& key, std::shared
 
 bool Replays::give_up(const RetryKey& key, const std::shared_ptr<TurnLog>& log) {
   std::lock_guard lock(mutex_);
-  if (!log->take_abandoned()) return false;
+  if (!log->take_uncommitted()) return false;
   if (const auto it = find(key, log); it != entries_.end()) erase(it);
   return true;
 }

@@ -50,7 +50,8 @@ class Replays {
   void ended(const RetryKey& key, const std::shared_ptr<TurnLog>& log, Delivery delivery,
              base::MonoTime now);
 
-  // Forgets an answer that runs, so that none joins it any more. False: somebody reads it, or will.
+  // Forgets an answer that runs, so that none joins it any more. False: somebody reads it, or will,
+  // or its turns go to the store already: it is kept for those who ask again.
   [[nodiscard]] bool give_up(const RetryKey& key, const std::shared_ptr<TurnLog>& log);
 
   [[nodiscard]] std::size_t size() const;

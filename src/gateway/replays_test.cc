@@ -275,6 +275,28 @@ TEST(Replays, an_answer_that_did_not_arrive_is_given_again_and_one_that_did_only
   }
 }
 
+// The grace ends while the store works: the turn stands, so there is an answer to give.
+TEST(Replays, an_answer_whose_commit_outlasts_the_grace_is_given_again) {
+  for (const bool by_key : {true, false}) {
+    ChatServer server;
+    server.scene.store.commit_takes = seconds(10);
+    std::vector<Request> requests(2);
+    for (auto& each : requests) each.body = kWhole;
+    if (by_key) {
+      requests[0].key = requests[1].key = "k1";
+    } else {
+      requests[0].count = "0";
+      requests[1].count = "1";
+    }
+    requests[0].until = seconds(1);
+    requests[1].at = seconds(30);
+    play(server, requests);
+    EXPECT_EQ(text_of(requests[1].answer), "ok");
+    EXPECT_EQ(server.scene.engine.asked.size(), 1U) << "sampled once";
+    EXPECT_EQ(turns(server), 1U);
+  }
+}
+
 TEST(Replays, a_key_that_comes_with_another_body_is_a_conflict) {
   ChatServer server;
   server.scene.engine.scripts.push_back(slow());

@@ -37,6 +37,11 @@ void TurnLog::append(Item item) {
   wake();
 }
 
+void TurnLog::begin_commit() {
+  std::lock_guard lock(mutex_);
+  commits_ = true;
+}
+
 void TurnLog::finish(Result<Turns> turns) {
   std::lock_guard lock(mutex_);
   // Kept with them, whatever the store forgets: their whole paths.
@@ -78,8 +83,17 @@ void TurnLog::expect_reader() {
   ++expected_;
 }
 
+bool TurnLog::take_uncommitted() {
+  std::lock_guard lock(mutex_);
+  return !commits_ && take();
+}
+
 bool TurnLog::take_abandoned() {
   std::lock_guard lock(mutex_);
+  return take();
+}
+
+bool TurnLog::take() {
   if (!readers_.empty() || expected_ != 0) return false;
   expected_ = 1;
   return true;
@@ -156,7 +170,7 @@ Task<Result<Turns>> TurnLog::Reader::follow(TurnObserver& observer, base::Cancel
   }
 }
 
-TurnLogWriters::TurnLogWriters(TurnLog& log, unsigned choices, AnswerForm* kept) {
+TurnLogWriters::TurnLogWriters(TurnLog& log, unsigned choices, AnswerForm* kept) : log_(log) {
   for (std::uint32_t i = 0; i < choices; ++i) writers_.emplace_back(log, i, kept);
 }
 

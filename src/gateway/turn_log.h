@@ -35,6 +35,8 @@ class TurnLog {
   const protocol::ChatHead head;  // the same in each answer
 
   void append(Item item);
+  // The turns go to the store.
+  void begin_commit();
   // The turns, or why there are none. Once.
   void finish(base::Result<Turns> turns);
   [[nodiscard]] bool finished() const;
@@ -47,6 +49,8 @@ class TurnLog {
   void expect_reader();
   // The same, where nobody reads and none is on its way. False: somebody has it.
   [[nodiscard]] bool take_abandoned();
+  // take_abandoned(), unless the turns stand already.
+  [[nodiscard]] bool take_uncommitted();
 
   // One who follows the turns, for as long as it lives. On one executor.
   class Reader {
@@ -68,6 +72,8 @@ class TurnLog {
   };
 
  private:
+  // Where nobody has it, somebody does. Under the mutex.
+  bool take();
   // Those who wait go on, each on its executor. Under the mutex.
   void wake();
 
@@ -76,6 +82,7 @@ class TurnLog {
   std::vector<ItemPtr> items_;
   std::optional<base::Result<Turns>> end_;
   std::vector<Reader*> readers_;
+  bool commits_ = false;
   std::size_t expected_ = 1;  // readers on their way
   std::size_t bytes_ = 0;
 };
@@ -86,6 +93,7 @@ class TurnLogWriters final : public TurnObserver {
   // `kept` may be null.
   TurnLogWriters(TurnLog& log, unsigned choices, AnswerForm* kept = nullptr);
   TurnObserver& of_choice(std::uint32_t choice) override { return writers_[choice]; }
+  void on_committing() override { log_.begin_commit(); }
   base::Task<base::Status> on_chunk(std::span<const message::Event> events,
                                     const engine::TokenChunk& chunk) override {
     return writers_.front().on_chunk(events, chunk);
@@ -104,6 +112,7 @@ class TurnLogWriters final : public TurnObserver {
     std::uint32_t choice_;
     AnswerForm* kept_;
   };
+  TurnLog& log_;
   std::deque<Choice> writers_;
 };
 

@@ -174,6 +174,7 @@ Task<Result<Turns>> TurnRunner::run(TurnRequest& request, TurnObserver& observer
   added.spec = request.session_spec;
   for (auto& choice : choices) added.turns.push_back(std::move(choice.turn));
   if (request.keeps != nullptr) added.response = request.keeps->record(*added.turns.front());
+  observer.on_committing();
   auto recorded = co_await commit(std::move(added), *plan, request);
   if (recorded) {
     named.committed();

@@ -23,6 +23,8 @@ class TurnObserver {
   virtual void on_planned() {}
   // Who follows one of several choices.
   virtual TurnObserver& of_choice(std::uint32_t /*choice*/) { return *this; }
+  // All choices are sampled and go to the store: from here on the turns stand.
+  virtual void on_committing() {}
   // Calls get their handles before: ToolCallStart::native_id is what the client is to see. A
   // failure (the client is gone) ends the turn uncommitted.
   virtual base::Task<base::Status> on_chunk(std::span<const message::Event> events,
