@@ -274,7 +274,9 @@ class Serving {
 
 Exit serve_turns(const ServeOptions& options, std::shared_ptr<gateway::Model> model,
                  std::vector<Chosen> chosen, gateway::ApiKeys keys, Log& log) {
-  auto store = StoreHome::open(*base::system_files(), options.store);
+  StoreOptions kept = options.store;
+  kept.owners = keys.owners();
+  auto store = StoreHome::open(*base::system_files(), kept);
   if (!store.ok()) return log.fail(store.error(), Exit::kUsage);
   log.notice("conversations are kept in " + (*store)->describe());
   Serving serving(options, std::move(model), std::move(chosen), std::move(keys), std::move(*store),

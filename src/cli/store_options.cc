@@ -98,6 +98,7 @@ Result<std::unique_ptr<StoreHome>> StoreHome::open(base::Files& files, const Sto
     home->key_ = base::new_hex_id(*random);
     store::MemoryLimits limits;
     limits.owner_sessions = options.owner_sessions;
+    limits.owners = options.owners;
     home->stores_.push_back(std::make_unique<store::MemoryStore>(limits));
     return home;
   }

@@ -22,6 +22,7 @@ struct StoreOptions {
   std::string data_dir;              // of a store without a FILE; empty: the user's state directory
   std::uint64_t owner_sessions = 0;  // that one owner may have created; 0: any number
   std::uint64_t memory_mb = 0;       // of a file's turns in memory; 0: as the store likes
+  std::size_t owners = 1;            // among whom a store in memory is shared out
 
   void add(CLI::App& command);
   // The option that was given, for whom it can't mean anything; null: none.

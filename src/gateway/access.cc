@@ -1,6 +1,8 @@
 #include "gateway/access.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <unordered_set>
 
 #include "base/sha256.h"
@@ -105,6 +107,12 @@ Result<ApiKeys> ApiKeys::read(std::string_view text) {
   }
   if (keys.empty()) return invalid("", "no key in it: expected lines OWNER KEY");
   return keys;
+}
+
+std::size_t ApiKeys::owners() const {
+  std::set<std::string_view> owners;
+  for (const auto& each : keys_) owners.insert(each.owner);
+  return std::max<std::size_t>(owners.size(), 1);
 }
 
 const std::string* ApiKeys::owner_of(std::string_view key) const {

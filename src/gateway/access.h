@@ -26,6 +26,8 @@ class ApiKeys {
   static base::Result<ApiKeys> read(std::string_view text);
 
   [[nodiscard]] bool empty() const { return keys_.empty(); }
+  // How many there are; 1 without keys.
+  [[nodiscard]] std::size_t owners() const;
   // Whose key it is; null: nobody's. Takes the same time for each key of one length.
   [[nodiscard]] const std::string* owner_of(std::string_view key) const;
 

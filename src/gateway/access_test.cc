@@ -37,6 +37,14 @@ TEST(Access, a_key_names_its_owner_wherever_it_stands) {
   EXPECT_EQ(who(scene, keys(), "X-Api-Key", kBob)->owner, "bob");
 }
 
+TEST(Access, owners_are_counted_once_however_many_keys_they_have) {
+  EXPECT_EQ(ApiKeys().owners(), 1U);
+  const auto two =
+      ApiKeys::read("ann 0123456789abcdef0\nbob 0123456789abcdef1\nann 0123456789abcdef2\n");
+  ASSERT_TRUE(two.ok()) << two.error().message;
+  EXPECT_EQ(two->owners(), 2U);
+}
+
 TEST(Access, without_a_known_key_nobody_comes_in) {
   Scene scene;
   struct Row {

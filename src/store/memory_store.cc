@@ -18,10 +18,12 @@ namespace {
 // Of a session beside what it was made with: its places in maps, about.
 constexpr std::size_t kSessionBytes = 500;
 
-base::Error full(const std::string& what, std::size_t limit) {
-  return base::error(ErrorKind::kUnavailable,
-                     "the store in memory keeps at most " + std::to_string(limit) + " " + what +
-                         ": delete sessions that are done, or raise the limit");
+base::Error full(const std::string& what, std::size_t owners, std::uint64_t limit) {
+  const std::string whose = owners > 1 ? ", and no more of this owner" : "";
+  return base::error(ErrorKind::kUnavailable, "the store in memory keeps at most " +
+                                                  std::to_string(limit) + " " + what + whose +
+                                                  ": delete sessions that are done, or keep them "
+                                                  "in a file (--store sqlite)");
 }
 
 }  // namespace
@@ -32,12 +34,10 @@ Task<Status> MemoryStore::create_session(SessionSpec spec) {
   if (sessions_.contains(shared->id)) co_return session_exists(shared->id);
   if (!shared->secret_hash.empty() && secrets_.contains(shared->secret_hash))
     co_return secret_taken();
-  if (created_numbers_.size() >= limits_.sessions) co_return full("sessions", limits_.sessions);
-  const auto own = created_by_.find(shared->owner);
-  if (limits_.owner_sessions != 0 && own != created_by_.end() &&
-      own->second >= limits_.owner_sessions)
+  if (limits_.owner_sessions != 0 && created_.of(shared->owner) >= limits_.owner_sessions)
     co_return owner_is_full(limits_.owner_sessions);
-  if (auto status = room_for_created(); !status.ok()) co_return status;
+  if (created_.full(shared->owner)) co_return full("sessions", limits_.owners, limits_.sessions);
+  if (auto status = room_for_created(shared->owner); !status.ok()) co_return status;
   insert(std::move(shared), false);
   co_return Status();
 }
@@ -53,7 +53,7 @@ MemoryStore::Session& MemoryStore::insert(std::shared_ptr<const SessionSpec> spe
   if (!spec->secret_hash.empty()) secrets_.emplace(spec->secret_hash, spec->id);
   if (!implicit) {
     created_numbers_.emplace(place, &session);
-    ++created_by_[spec->owner];
+    created_.add(spec->owner, 1);
   }
   session.info.spec = std::move(spec);
   hold(session, kSessionBytes + footprint(*session.info.spec));
@@ -74,7 +74,7 @@ void MemoryStore::hold(Session& session, std::size_t bytes) {
   if (session.info.implicit) {
     implicit_bytes_.add(session.info.spec->owner, bytes);
   } else {
-    created_bytes_ += bytes;
+    created_bytes_.add(session.info.spec->owner, bytes);
   }
 }
 
@@ -167,17 +167,24 @@ Status MemoryStore::check(const NewTurns& added) const {
   for (const auto& turn : added.turns) {
     if (by_id_.contains(turn->id)) return turn_exists();
   }
-  return added.use == SessionUse::kExisting ? room_for_created() : Status();
+  return added.use == SessionUse::kExisting ? room_for_turns(added.turns.front()->session_id)
+                                            : Status();
 }
 
-Status MemoryStore::room_for_created() const {
-  if (created_bytes_ >= limits_.bytes) return full("bytes of sessions", limits_.bytes);
-  return {};
+Status MemoryStore::room_for_created(const std::string& owner) const {
+  if (!created_bytes_.full(owner)) return {};
+  return full("bytes of sessions", limits_.owners, limits_.bytes);
+}
+
+// Whether the session is there is for others to say.
+Status MemoryStore::room_for_turns(const std::string& session_id) const {
+  const auto it = sessions_.find(session_id);
+  return it == sessions_.end() ? Status() : room_for_created(it->second.info.spec->owner);
 }
 
 Task<Status> MemoryStore::takes_turns(std::string session_id, SessionUse use) {
   std::lock_guard lock(mutex_);
-  if (use == SessionUse::kExisting) co_return room_for_created();
+  if (use == SessionUse::kExisting) co_return room_for_turns(session_id);
   const auto it = sessions_.find(session_id);
   if (it == sessions_.end()) co_return Status();
   co_return check_implicit(it->second.info, limits_.implicit_session_bytes);
@@ -305,9 +312,8 @@ void MemoryStore::erase(Sessions::iterator it, std::vector<TurnPtr>& dropped) {
     implicit_by_commit_.erase({info.spec->owner, session.last_commit});
     implicit_bytes_.remove(info.spec->owner, session.held);
   } else {
-    const auto own = created_by_.find(info.spec->owner);
-    if (--own->second == 0) created_by_.erase(own);
-    created_bytes_ -= session.held;
+    created_.remove(info.spec->owner, 1);
+    created_bytes_.remove(info.spec->owner, session.held);
   }
   dropped.insert(dropped.end(), std::make_move_iterator(session.turns.begin()),
                  std::make_move_iterator(session.turns.end()));

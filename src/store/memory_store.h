@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "store/owner_bytes.h"
+#include "store/owner_shares.h"
 #include "store/store.h"
 #include "trajectory/digest.h"
 
@@ -22,6 +23,8 @@ struct MemoryLimits {
   std::size_t implicit_bytes = std::size_t{256} << 20;
   // Created sessions of one owner; 0: as many as there may be.
   std::size_t owner_sessions = 0;
+  // Who may come: what may be created is shared out among so many (owner_shares.h).
+  std::size_t owners = 1;
   // Bytes of one of them, as SessionInfo counts them: more turns are refused.
   std::size_t implicit_session_bytes = std::size_t{32} << 20;
 };
@@ -29,7 +32,10 @@ struct MemoryLimits {
 // Everything in memory, gone at exit. Sessions that were created stay until they are deleted.
 class MemoryStore final : public Store {
  public:
-  explicit MemoryStore(MemoryLimits limits = {}) : limits_(limits) {}
+  explicit MemoryStore(MemoryLimits limits = {})
+      : limits_(limits),
+        created_(limits.sessions, limits.owners),
+        created_bytes_(limits.bytes, limits.owners) {}
 
   base::Task<base::Status> create_session(SessionSpec spec) override;
   base::Task<base::Result<std::optional<SessionInfo>>> session(std::string id) override;
@@ -66,7 +72,8 @@ class MemoryStore final : public Store {
   // Of an owner, in order of creation.
   using Numbers = std::map<std::pair<std::string, std::uint64_t>, const Session*>;
 
-  [[nodiscard]] base::Status room_for_created() const;
+  [[nodiscard]] base::Status room_for_created(const std::string& owner) const;
+  [[nodiscard]] base::Status room_for_turns(const std::string& session_id) const;
   [[nodiscard]] base::Status check(const NewTurns& added) const;
   base::Result<Session*> open(const NewTurns& added);
   Session& insert(std::shared_ptr<const SessionSpec> spec, bool implicit);
@@ -93,8 +100,7 @@ class MemoryStore final : public Store {
   std::unordered_map<std::string, StoredResponsePtr> responses_;
   std::uint64_t commits_ = 0;
   std::uint64_t last_number_ = 0;
-  std::unordered_map<std::string, std::size_t> created_by_;  // sessions not implicit, by owner
-  std::size_t created_bytes_ = 0;
+  OwnerShares created_, created_bytes_;  // sessions not implicit, and what they hold
   OwnerBytes implicit_bytes_;
 };
 

@@ -195,13 +195,37 @@ TEST(MemoryStore, refuses_more_than_it_may_keep) {
   EXPECT_EQ(create(store, SessionSpec("c", 0)).error().kind, base::ErrorKind::kUnavailable);
   EXPECT_EQ(commit(store, make_turn("b", nullptr, 2), SessionUse::kExisting).error().kind,
             base::ErrorKind::kUnavailable);
-  EXPECT_FALSE(run(store.takes_turns("s", SessionUse::kExisting)).ok())
+  EXPECT_FALSE(run(store.takes_turns("b", SessionUse::kExisting)).ok())
       << "known before it is sampled";
   EXPECT_TRUE(run(store.takes_turns("s", SessionUse::kImplicit)).ok());
   EXPECT_EQ(store.dump(), before);
   ASSERT_TRUE(run(store.delete_session("a")).ok());
   EXPECT_TRUE(create(store, SessionSpec("c", 0)).ok());
   EXPECT_TRUE(commit(store, make_turn("b", nullptr, 2), SessionUse::kExisting).ok());
+}
+
+TEST(MemoryStore, no_owner_takes_the_room_of_another) {
+  const auto owned = [](const std::string& id, const std::string& owner) {
+    SessionSpec spec(id, 0);
+    spec.owner = owner;
+    return spec;
+  };
+  MemoryStore few({.sessions = 10, .owners = 2});
+  int made = 0;
+  while (create(few, owned("a" + std::to_string(made), "a")).ok()) ++made;
+  EXPECT_EQ(made, 8) << "its own 2, and the 6 that are common";
+  EXPECT_TRUE(create(few, owned("b1", "b")).ok());
+  EXPECT_TRUE(create(few, owned("b2", "b")).ok());
+
+  MemoryStore small({.bytes = 100'000, .owners = 2});
+  ASSERT_TRUE(create(small, owned("a", "a")).ok());
+  ASSERT_TRUE(create(small, owned("b", "b")).ok());
+  for (std::uint8_t i = 1; run(small.takes_turns("a", SessionUse::kExisting)).ok(); ++i) {
+    ASSERT_TRUE(commit(small, make_turn("a", nullptr, i), SessionUse::kExisting).ok());
+  }
+  EXPECT_FALSE(commit(small, make_turn("a", nullptr, 251), SessionUse::kExisting).ok());
+  EXPECT_TRUE(run(small.takes_turns("b", SessionUse::kExisting)).ok());
+  EXPECT_TRUE(commit(small, make_turn("b", nullptr, 252), SessionUse::kExisting).ok());
 }
 
 // However large what a session is made with is: nothing of it is outside the limits.
