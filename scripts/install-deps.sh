@@ -6,7 +6,7 @@ set -euo pipefail
 
 # docs/dependencies.md says why each library is here.
 build="g++ cmake ninja-build make ccache mold git libboost1.81-dev libssl-dev libsimdjson-dev
-  libsqlite3-dev libcli11-dev libtomlplusplus-dev node-llhttp libgtest-dev"
+  libsqlite3-dev libyaml-dev libcli11-dev libtomlplusplus-dev node-llhttp libgtest-dev"
 lint="clang-format-19 clang-tidy-19 shellcheck python3"
 test="python3 python3-venv ca-certificates curl"
 sanitize="clang-19 libclang-rt-19-dev llvm-19"
