@@ -60,5 +60,6 @@ Run add_audit(CLI::App& program);
 Run add_demo(CLI::App& program);
 Run add_doctor(CLI::App& program);
 Run add_store(CLI::App& program);
+Run add_cassette(CLI::App& program);
 
 }  // namespace verbatim::cli

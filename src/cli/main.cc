@@ -49,9 +49,9 @@ int main(int argc, char** argv) {
       "Each command explains itself: verbatim COMMAND --help\n"
       "Example: verbatim serve --engine http://127.0.0.1:30000 --tokenizer models/qwen3");
 
-  constexpr std::array<AddCommand, 11> kCommands{add_serve,  add_doctor, add_sim,   add_encode,
+  constexpr std::array<AddCommand, 12> kCommands{add_serve,  add_doctor, add_sim,   add_encode,
                                                  add_decode, add_render, add_parse, add_export,
-                                                 add_audit,  add_demo,   add_store};
+                                                 add_audit,  add_demo,   add_store, add_cassette};
   std::vector<std::pair<CLI::App*, Run>> commands;
   for (const auto add : kCommands) {
     Run run = add(program);
