@@ -75,7 +75,9 @@ bool ResponsesEmitter::stays_open(const OutputItem& item) const {
   return text_ends_ == TextEnds::kLast && item.kind == ItemKind::kMessage;
 }
 
+// Once: what is cut stays open.
 void ResponsesEmitter::close_all(std::string_view status, NamedEvents& out) {
+  if (std::exchange(closed_, true)) return;
   for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
     if (item->open) close_item(*item, status, out);
   }

@@ -73,6 +73,7 @@ class ResponsesEmitter {
   std::string named_;  // the id of the next item; empty: one is drawn
   std::uint64_t sequence_ = 0;
   bool opened_ = false;
+  bool closed_ = false;
 };
 
 }  // namespace verbatim::protocol
