@@ -1,13 +1,17 @@
 // The gateway's own work for one turn of a long session: plan, parse, commit. Reading the agent's
 // body and printing and sending ids are not in it: the request is given as messages, made right
 // before the clock starts, as a reader leaves them; the engine is one that looks at nothing. What
-// the sessions have recorded is cold: they take turns.
+// the sessions have recorded is cold: they take turns. On SQLite all that the store's threads do is
+// in it too, a turn alone in its batch, with the system's part of writing and syncing a real file.
 #include <ctime>
+#include <filesystem>
 
 #include <benchmark/benchmark.h>
 
+#include "base/sim/sim_worker.h"
 #include "chat/testing/toy_chat.h"
 #include "gateway/testing/scene.h"
+#include "store/sqlite/sqlite_store.h"
 
 namespace verbatim::gateway {
 namespace {
@@ -85,12 +89,51 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
+enum class Kind { kMemory, kSqlite };
+
+// SQLite in a folder of its own, its threads on the executor.
+class OnDisk {
+ public:
+  explicit OnDisk(base::sim::SimExecutor& executor) {
+    std::string name = (std::filesystem::temp_directory_path() / "turn-bench-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) std::abort();
+    folder_ = name;
+    const auto worker = [&executor] { return std::make_unique<base::sim::SimWorker>(executor, 1); };
+    store::sqlite::DatabaseOptions options;
+    options.path = name + "/store.db";
+    auto opened = store::sqlite::Database::open(*files_, random_, {worker(), worker(), worker()},
+                                                std::move(options));
+    if (!opened) std::abort();
+    database_ = std::move(*opened);
+    store_ = std::make_unique<store::sqlite::SqliteStore>(*database_, executor);
+  }
+  OnDisk(const OnDisk&) = delete;
+  OnDisk& operator=(const OnDisk&) = delete;
+  ~OnDisk() {
+    store_ = nullptr;
+    database_ = nullptr;
+    std::filesystem::remove_all(folder_);
+  }
+  [[nodiscard]] store::Store& store() { return *store_; }
+
+ private:
+  std::filesystem::path folder_;
+  base::SeededRandom random_{1};
+  std::unique_ptr<base::Files> files_ = base::system_files();
+  std::unique_ptr<store::sqlite::Database> database_;
+  std::unique_ptr<store::Store> store_;
+};
+
 class Sessions {
  public:
-  Sessions() {
+  explicit Sessions(Kind kind) {
+    if (kind == Kind::kSqlite) on_disk_.emplace(scene_.world.executor);
+    store::Store& store = on_disk_ ? on_disk_->store() : scene_.store;
+    runner_.emplace(scene_.world.runtime, *scene_.model, engine_, store, nullptr,
+                    testing::Scene::kKey);
     for (std::size_t i = 0; i < kSessions; ++i) {
       agents_.push_back({"bench" + std::to_string(i)});
-      scene_.add_session(agents_.back().session);
+      scene_.run(create(store, agents_.back().session));
     }
   }
 
@@ -110,8 +153,13 @@ class Sessions {
   }
 
  private:
+  static Task<void> create(store::Store& store, std::string id) {
+    auto made = co_await store.create_session(store::SessionSpec(std::move(id), 5));
+    if (!made.ok()) std::abort();
+  }
+
   Task<void> run(TurnRequest& request, trajectory::TurnPtr& turn) {
-    auto result = co_await runner_.run(request, watcher_, scene_.cancel);
+    auto result = co_await runner_->run(request, watcher_, scene_.cancel);
     if (result) turn = result->front();
   }
 
@@ -125,14 +173,14 @@ class Sessions {
   testing::Scene scene_;
   BlindEngine engine_;
   Watcher watcher_;
-  TurnRunner runner_{scene_.world.runtime, *scene_.model, engine_,
-                     scene_.store,         nullptr,       testing::Scene::kKey};
+  std::optional<OnDisk> on_disk_;
+  std::optional<TurnRunner> runner_;
   std::vector<Agent> agents_;
 };
 
 // Turns at depth `state.range(0)` and a few behind it.
-void turn_at_depth(benchmark::State& state) {
-  Sessions sessions;
+void turn_at_depth(benchmark::State& state, Kind kind) {
+  Sessions sessions(kind);
   for (std::int64_t depth = 1; depth < state.range(0); ++depth) sessions.round();
   double seconds = 0;
   for (auto _ : state) {
@@ -143,15 +191,13 @@ void turn_at_depth(benchmark::State& state) {
   state.counters["us_per_turn"] =
       seconds * 1e6 / static_cast<double>(state.iterations() * kSessions);
 }
-BENCHMARK(turn_at_depth)
-    ->Arg(2)
-    ->Arg(10)
-    ->Arg(50)
-    ->Arg(200)
-    ->Iterations(10)
-    ->Repetitions(7)
-    ->UseManualTime()
-    ->ReportAggregatesOnly();
+
+void depths(benchmark::internal::Benchmark* bench) {
+  for (const int depth : {2, 10, 50, 200}) bench->Arg(depth);
+  bench->Iterations(10)->Repetitions(7)->UseManualTime()->ReportAggregatesOnly();
+}
+BENCHMARK_CAPTURE(turn_at_depth, memory, Kind::kMemory)->Apply(depths);
+BENCHMARK_CAPTURE(turn_at_depth, sqlite, Kind::kSqlite)->Apply(depths);
 
 }  // namespace
 }  // namespace verbatim::gateway
