@@ -27,32 +27,49 @@ import model_folder  # noqa: E402
 from loopback import free_port  # noqa: E402
 
 
+def installed_release(python: Path) -> str:
+    """Of the Dynamo in the environment of this interpreter: "1.6.1"."""
+    found = sorted(python.parent.parent.glob("lib/python3*/site-packages/ai_dynamo-*.dist-info"))
+    if not found:
+        raise AssertionError(f"there is no Dynamo beside {python}: run scripts/engines/dynamo/install.sh")
+    return found[0].name.removeprefix("ai_dynamo-").removesuffix(".dist-info")
+
+
+def _numbers(release: str) -> list[int]:
+    return [int(number) for number in release.split(".")]
+
+
 class Deployment:
     """`environment` is the frontend's, beside what keeps all of it on loopback. The worker starts with an empty script; `parsers` are the names
-    under which the frontend knows its grammar of calls and of reasoning."""
+    under which the frontend knows its grammar of calls and of reasoning. `seconds` is what the start may take: the frontend reads a
+    vocabulary several times."""
 
     def __init__(self, folder: Path, *, environment: dict[str, str] | None = None, python: Path = PYTHON, name: str = "toy",
-                 context: int = 4096, template: Path = TEMPLATE, parsers: tuple[str, str] | None = None):
+                 context: int = 4096, tokenizer: Path = TOKENIZER, template: Path = TEMPLATE, ends: tuple[str, ...] = model_folder.CHATML,
+                 parsers: tuple[str, str] | None = None, seconds: float = 60.0):
         # A store that an earlier run left behind would name workers that are gone.
         folder.mkdir(parents=True)
         self.folder, self.python, self.name, self.context = folder, python, name, context
+        self.release = installed_release(python)
         self.model = folder / "model"
         self.parsers = ["--tool-parser", parsers[0], "--reasoning-parser", parsers[1]] if parsers else []
-        model_folder.write(self.model, TOKENIZER, template, context)
+        model_folder.write(self.model, tokenizer, template, context, ends)
         self.script_file, self.record_file = folder / "script.json", folder / "worker.jsonl"
         self.script([])
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.environment = {
             **os.environ, "DYN_FILE_KV": str(folder / "store"), "DYN_DISCOVERY_BACKEND": "file", "DYN_TCP_RPC_HOST": "127.0.0.1",
-            "DYN_TCP_RESPONSE_STREAM_HOST": "127.0.0.1", "DYN_EVENT_PLANE_HOST": "127.0.0.1", "DYN_SELF_HOST_METADATA": "0",
+            # Before 1.6 it is the name of an interface.
+            "DYN_TCP_RESPONSE_STREAM_HOST": "127.0.0.1" if _numbers(self.release) >= [1, 6] else "lo",
+            "DYN_EVENT_PLANE_HOST": "127.0.0.1", "DYN_SELF_HOST_METADATA": "0",
             "DYN_SDK_DISABLE_ANSI_LOGGING": "1", "DYN_LOG": "error", "HF_HUB_OFFLINE": "1",
             "HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
         self.frontend = self.worker = None
         try:
             self.start_frontend(environment or {})
             self.start_worker()
-            self.until_ready()
+            self.until_ready(seconds)
         except BaseException:
             self.close()
             raise
@@ -82,16 +99,30 @@ class Deployment:
             time.sleep(0.02)
 
     def _ready(self) -> bool:
-        ready, _ = self._get(f"/v1/models/{self.name}/ready")
+        if _numbers(self.release) < [1, 6]:
+            return self._answers()
+        ready, _ = self._ask(f"/v1/models/{self.name}/ready")
         if ready != 200:
             return False
-        healthy, said = self._get("/health")
+        healthy, said = self._ask("/health")
         return healthy == 200 and len(json.loads(said)["instances"]) == 1
 
-    def _get(self, path: str) -> tuple[int, bytes]:
+    def _answers(self) -> bool:
+        """Before 1.6 no route tells: the model is listed, and a token can be had."""
+        listed, said = self._ask("/v1/models")
+        if listed != 200 or self.name not in (model["id"] for model in json.loads(said)["data"]):
+            return False
+        asked = {"model": self.name, "messages": [{"role": "user", "content": "x"}], "max_tokens": 1}
+        return self._ask("/v1/chat/completions", asked)[0] == 200
+
+    def _ask(self, path: str, asked: dict | None = None) -> tuple[int, bytes]:
+        """A POST where something is `asked`. Status 0: nobody answers."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
         try:
-            connection.request("GET", path)
+            if asked is None:
+                connection.request("GET", path)
+            else:
+                connection.request("POST", path, json.dumps(asked), {"content-type": "application/json"})
             answer = connection.getresponse()
             return answer.status, answer.read()
         except OSError:

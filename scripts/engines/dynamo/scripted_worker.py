@@ -7,7 +7,8 @@ Each request is a line of the record, as the frontend gave it: {"kind": "request
 cancelled one adds {"kind": "cancelled", "id", "sent"}. The script is a JSON list, read again whenever the file was replaced.
 The first row that applies makes the answer; where none does, the worker repeats the last 64 ids of the prompt.
 
-  when        "last": ids the prompt ends with; "times": how often the row may be used
+  when        "last": ids the prompt ends with; "holds": lists of ids, all of which stand somewhere in it; "times": how often the row
+              may be used
   answer      "token_ids", "logprobs" (one each; else made up), "top" ([[id, logprob], ...] each), "cached_tokens"
   pace        "chunk": ids per message (1); "delay_ms": between messages (0)
   end         "finish_reason" ("stop"), "stop_reason", "engine_data": members that replace the true ones
@@ -42,7 +43,9 @@ class Script:
         self._read()
         for i, row in enumerate(self.rows):
             last = row.get("last", [])
-            if prompt[len(prompt) - len(last):] == last and self.used[i] < row.get("times", self.used[i] + 1):
+            if prompt[len(prompt) - len(last):] != last or not all(_stands_in(part, prompt) for part in row.get("holds", [])):
+                continue
+            if self.used[i] < row.get("times", self.used[i] + 1):
                 self.used[i] += 1
                 return row
         return {"token_ids": prompt[-64:]}
@@ -55,6 +58,10 @@ class Script:
         self.rows = json.loads(self.path.read_text())
         self.used = [0] * len(self.rows)
         self.version = version
+
+
+def _stands_in(part: list[int], prompt: list[int]) -> bool:
+    return any(prompt[i : i + len(part)] == part for i in range(len(prompt) - len(part) + 1))
 
 
 class Answer:
