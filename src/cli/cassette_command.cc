@@ -84,7 +84,7 @@ void add_replay(CLI::App& parent, const Chosen& chosen) {
       "answered 409. At the end (SIGINT or SIGTERM) unexpected requests and turns that nobody\n"
       "asked for are told, and make the exit code 1.\n"
       "Example: verbatim cassette replay tests/cassettes/dynamo-1.6.1/"
-      "dynamo-stateful-gpt-oss-20b-streaming.yaml\n"
+      "dynamo-stateful-openai-gpt-oss-20b-streaming.yaml\n"
       "Example: verbatim cassette replay turn.yaml --standing start.yaml --ignore metadata");
   command->callback(
       [options, chosen] { *chosen = [options] { return replay_cassettes(*options); }; });
