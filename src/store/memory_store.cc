@@ -65,7 +65,7 @@ void MemoryStore::release(Session& session, std::size_t bytes) {
   if (session.info.implicit) {
     implicit_bytes_.remove(session.info.spec->owner, bytes);
   } else {
-    created_bytes_ -= bytes;
+    created_bytes_.remove(session.info.spec->owner, bytes);
   }
 }
 
