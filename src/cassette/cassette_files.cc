@@ -22,7 +22,8 @@ Status collect(base::Files& files, const std::string& folder, unsigned level,
   const auto names = files.list(folder);
   if (!names) return names.error();
   for (const auto& name : *names) {
-    const std::string path = (folder.ends_with('/') ? folder : folder + "/") + name;
+    std::string path = folder;
+    path.append(folder.ends_with('/') ? "" : "/").append(name);
     if (!is_yaml(name)) {
       // A file has no entries, and is none of ours by its name.
       if (files.list(path).ok()) {

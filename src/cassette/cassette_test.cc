@@ -157,7 +157,9 @@ TEST(Cassette, a_stream_that_was_cut_says_so_and_needs_no_end) {
   const std::string event = R"({\"type\": \"response.completed\"})";
   const auto cut = replaced(good_text(), event, R"({\"type\": \"response.created\"})");
   for (const std::string why : {"stream_error", "transport_error"}) {
-    EXPECT_EQ(told(read_cassette(cut + "    " + why + ": reset\n").problems), "") << why;
+    std::string text = cut;
+    text.append("    ").append(why).append(": reset\n");
+    EXPECT_EQ(told(read_cassette(text).problems), "") << why;
   }
 }
 
