@@ -1,5 +1,7 @@
 #include "gateway/error_policy.h"
 
+#include "net/http_server.h"
+
 namespace verbatim::gateway {
 
 int http_status(const base::Error& error) {
@@ -28,6 +30,15 @@ int http_status(const base::Error& error) {
       break;
   }
   return 500;
+}
+
+base::Error told_end(base::Error error, const base::CancelSignal& gone) {
+  if (gone.reason() != net::kShuttingDown) return error;
+  auto ended = base::error(base::ErrorKind::kUnavailable,
+                           "the gateway was told to end before this answer was whole; send the "
+                           "request again");
+  ended.code = "shutting_down";
+  return ended;
 }
 
 }  // namespace verbatim::gateway

@@ -225,6 +225,10 @@ Task<void> TurnEndpoint::handle(const net::Request& http, net::Responder& respon
   exchange.fill(asked.turn, runner_.reads_chat());
   asked.turn.completion_id = head.id;
   if (log) {
+    // No time is left in which a client could come back.
+    const base::CancelHook end(gone, [&] {
+      if (gone.reason() == net::kShuttingDown) cancel.fire(net::kShuttingDown);
+    });
     std::vector<Task<void>> both;
     both.push_back(follow(asked, **key, log, responder, gone));
     both.push_back(run_for_all(asked, **key, log, cancel));
@@ -310,6 +314,7 @@ Task<base::Result<Turns>> TurnEndpoint::run(Asked& asked, TurnObserver& observer
                   cancel.reason() == RunningTurns::kDeleted;
   if (asked.deleted)
     co_return no_session(asked.turn.session_id, "session deleted while the turn was running");
+  if (!turns) co_return told_end(std::move(turns).error(), cancel);
   co_return std::move(turns);
 }
 
@@ -364,7 +369,8 @@ Task<void> TurnEndpoint::repeat(Asked& asked, const RetryKey& key, std::shared_p
 Task<base::Result<Turns>> TurnEndpoint::read(TurnLog::Reader& reader, TurnObserver& observer,
                                              base::CancelSignal& gone) {
   auto turns = co_await reader.follow(observer, gone);
-  if (turns || gone.reason() != kLate) co_return std::move(turns);
+  if (turns) co_return std::move(turns);
+  if (gone.reason() != kLate) co_return told_end(std::move(turns).error(), gone);
   const auto waited =
       std::chrono::duration_cast<std::chrono::seconds>(runner_.turn_timeout()).count();
   co_return base::error(base::ErrorKind::kTimeout,

@@ -26,7 +26,8 @@ constexpr std::array<WrongBody, 12> kBodies{{
     {"unknown parameter", R"({"messages":[{"role":"user","content":"hi"}],"magic":1})", true},
     {"not served", R"({"messages":[{"role":"user","content":"hi"}],"logit_bias":{"1":2}})", true},
     {"out of range", R"({"messages":[{"role":"user","content":"hi"}],"top_p":3})"},
-    {"image", R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":"x"}]}]})"},
+    {"image", R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":"x"}]}]})",
+     true},
 }};
 
 std::string chat_target(const std::string& session) {
