@@ -225,12 +225,15 @@ Task<void> TurnEndpoint::handle(const net::Request& http, net::Responder& respon
   exchange.fill(asked.turn, runner_.reads_chat());
   asked.turn.completion_id = head.id;
   if (log) {
-    // No time is left in which a client could come back.
+    // No time is left in which a client could come back, but it is here to be told what becomes of
+    // the turn.
+    base::CancelSignal left;
     const base::CancelHook end(gone, [&] {
-      if (gone.reason() == net::kShuttingDown) cancel.fire(net::kShuttingDown);
+      const bool ends = gone.reason() == net::kShuttingDown;
+      (ends ? cancel : left).fire(gone.reason());
     });
     std::vector<Task<void>> both;
-    both.push_back(follow(asked, **key, log, responder, gone));
+    both.push_back(follow(asked, **key, log, responder, left));
     both.push_back(run_for_all(asked, **key, log, cancel));
     co_await base::gather(std::move(both));
     co_return;
@@ -359,7 +362,10 @@ Task<void> TurnEndpoint::repeat(Asked& asked, const RetryKey& key, std::shared_p
   }
   // Each who waits has its own time, whatever holds up the turn: a disk has none.
   base::CancelSignal stop;
-  base::CancelHook client(gone, [&] { stop.fire(gone.reason()); });
+  // Where this gateway ends, its turns do, too: their end is waited for.
+  base::CancelHook client(gone, [&] {
+    if (gone.reason() != net::kShuttingDown) stop.fire(gone.reason());
+  });
   base::Timer timer;
   timer.arm(runtime_.executor.timers(), runtime_.clock().now() + runner_.turn_timeout(),
             [&] { stop.fire(kLate); });
@@ -369,8 +375,7 @@ Task<void> TurnEndpoint::repeat(Asked& asked, const RetryKey& key, std::shared_p
 Task<base::Result<Turns>> TurnEndpoint::read(TurnLog::Reader& reader, TurnObserver& observer,
                                              base::CancelSignal& gone) {
   auto turns = co_await reader.follow(observer, gone);
-  if (turns) co_return std::move(turns);
-  if (gone.reason() != kLate) co_return told_end(std::move(turns).error(), gone);
+  if (turns || gone.reason() != kLate) co_return std::move(turns);
   const auto waited =
       std::chrono::duration_cast<std::chrono::seconds>(runner_.turn_timeout()).count();
   co_return base::error(base::ErrorKind::kTimeout,
