@@ -247,7 +247,7 @@ class RequestReader {
       } else if (name == "format") {
         if (auto s = read_format(member.value, field + ".format"); !s.ok()) return s;
       } else {
-        return unsupported(field + "." + name, "unknown parameter");
+        return unsupported(std::string(field).append(".").append(name), "unknown parameter");
       }
     }
     return {};
