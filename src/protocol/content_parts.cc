@@ -30,7 +30,7 @@ Status only_known(const Value& object, const std::string& field,
     const std::string name = member.name();
     const bool found = std::find(known.begin(), known.end(), name) != known.end();
     if (!found && !member.value.is_null())
-      return no_word_for(target, field + "." + name, "no such member");
+      return no_word_for(target, std::string(field).append(".").append(name), "no such member");
   }
   return {};
 }

@@ -9,8 +9,6 @@
 namespace verbatim::protocol {
 namespace {
 
-using message::Message;
-
 constexpr Wire kWires[] = {Wire::kChat, Wire::kResponses, Wire::kMessages};
 constexpr const char* kData =
     R"({"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}})";
