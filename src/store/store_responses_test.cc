@@ -18,24 +18,24 @@ std::unique_ptr<StoreStage> on_disk() {
 
 class Responses : public ::testing::TestWithParam<std::unique_ptr<StoreStage> (*)()> {
  protected:
-  std::unique_ptr<StoreStage> stage = GetParam()();
-  base::SeededRandom random{5};
+  std::unique_ptr<StoreStage> stage_ = GetParam()();
+  base::SeededRandom random_{5};
 
   base::Result<std::vector<TurnPtr>> commit(const std::string& session, TurnPtr parent,
                                             const std::string& response,
                                             SessionUse use = SessionUse::kImplicit) {
-    NewTurns added(full_turn(random, session, std::move(parent)), use);
+    NewTurns added(full_turn(random_, session, std::move(parent)), use);
     added.response = full_response(response, *added.turns.front());
-    return stage->run(stage->store().commit(std::move(added)));
+    return stage_->run(stage_->store().commit(std::move(added)));
   }
   StoredResponsePtr read(const std::string& id) {
-    return stage->run(stage->store().response(id)).value();
+    return stage_->run(stage_->store().response(id)).value();
   }
   bool erase(const std::string& id) {
-    return stage->run(stage->store().delete_response(id)).value();
+    return stage_->run(stage_->store().delete_response(id)).value();
   }
   std::size_t turns(const std::string& session) {
-    const auto all = stage->run(stage->store().turns(session));
+    const auto all = stage_->run(stage_->store().turns(session));
     return all ? all->size() : 0;
   }
 };
@@ -44,7 +44,7 @@ TEST_P(Responses, come_back_as_they_were_kept) {
   const auto turn = commit("s", nullptr, "resp_1");
   ASSERT_TRUE(turn.ok());
   for (const bool again : {false, true}) {
-    if (again && !stage->restart()) break;
+    if (again && !stage_->restart()) break;
     const auto kept = read("resp_1");
     ASSERT_TRUE(kept);
     const auto expected = full_response("resp_1", *turn->front());
@@ -61,32 +61,32 @@ TEST_P(Responses, come_back_as_they_were_kept) {
 TEST_P(Responses, of_a_turn_that_is_not_kept_are_not_kept) {
   const auto turn = commit("s", nullptr, "resp_1");
   ASSERT_TRUE(turn.ok());
-  ASSERT_TRUE(stage->run(stage->store().delete_session("s")).ok());
+  ASSERT_TRUE(stage_->run(stage_->store().delete_session("s")).ok());
   EXPECT_FALSE(read("resp_1")) << "it goes with its session";
-  const std::string before = stage->store().dump();
+  const std::string before = stage_->store().dump();
   EXPECT_FALSE(commit("s", turn->front(), "resp_2").ok());
   EXPECT_FALSE(read("resp_2"));
-  EXPECT_EQ(stage->store().dump(), before);
+  EXPECT_EQ(stage_->store().dump(), before);
 }
 
 TEST_P(Responses, the_last_of_an_implicit_session_takes_its_turns_along) {
   const auto first = commit("s", nullptr, "resp_1");
   ASSERT_TRUE(first.ok());
   ASSERT_TRUE(commit("s", first->front(), "resp_2").ok());
-  const auto version = stage->run(stage->store().session("s")).value()->version;
+  const auto version = stage_->run(stage_->store().session("s")).value()->version;
   EXPECT_TRUE(erase("resp_1"));
   EXPECT_FALSE(erase("resp_1"));
   EXPECT_FALSE(read("resp_1"));
   EXPECT_TRUE(read("resp_2"));
   EXPECT_EQ(turns("s"), 2u) << "what is left goes on from both";
-  EXPECT_GT(stage->run(stage->store().session("s")).value()->version, version);
+  EXPECT_GT(stage_->run(stage_->store().session("s")).value()->version, version);
   EXPECT_TRUE(erase("resp_2"));
   EXPECT_EQ(turns("s"), 0u);
-  EXPECT_FALSE(stage->run(stage->store().session("s")).value());
+  EXPECT_FALSE(stage_->run(stage_->store().session("s")).value());
 }
 
 TEST_P(Responses, a_session_that_was_created_stays) {
-  ASSERT_TRUE(stage->run(stage->store().create_session(SessionSpec("s", 1))).ok());
+  ASSERT_TRUE(stage_->run(stage_->store().create_session(SessionSpec("s", 1))).ok());
   ASSERT_TRUE(commit("s", nullptr, "resp_1", SessionUse::kExisting).ok());
   EXPECT_TRUE(erase("resp_1"));
   EXPECT_EQ(turns("s"), 1u);
