@@ -8,16 +8,13 @@
 #include "cassette/sse_lines.h"
 #include "json/value.h"
 #include "json/writer.h"
+#include "net/sse.h"
 
 namespace verbatim::cassette {
 namespace {
 
 using base::Result;
 using base::Status;
-
-bool is_stream(std::string_view content_type) {
-  return content_type.starts_with("text/event-stream");
-}
 
 // An error among the events of a stream, as the servers we know write them.
 std::string stream_error(const std::vector<std::string>& lines) {
@@ -41,7 +38,7 @@ Result<RecordedResponse> read_answer(const Recording::Answer& answer) {
   const auto type = header(out.headers, "content-type");
   if (answer.headers->has("content-encoding"))
     return base::error(base::ErrorKind::kEngine, "the answer is compressed");
-  if (is_stream(type)) {
+  if (net::is_event_stream(type)) {
     out.sse = cut_lines(answer.body);
     out.stream_error = stream_error(*out.sse);
     return out;
@@ -62,13 +59,16 @@ Result<std::optional<std::size_t>> Recording::ask(const net::Request& request) {
   auto query = read_query(request.query);
   const auto normal = normalise(request.method, request.path, query, request.body);
   if (!normal) return normal.error();
+  std::string key;
   if (options_.once) {
-    std::string key = normal->method + " " + normal->path + " " + normal->body;
+    key = normal->method + " " + normal->path + " " + normal->body;
     for (const auto& [name, value] : normal->query)
       key.append(" ").append(name).append("=").append(value);
-    if (!seen_.insert(std::move(key)).second) return std::optional<std::size_t>();
+    if (recorded_.contains(key)) return std::optional<std::size_t>();
   }
-  auto& turn = slots_.emplace_back().turn;
+  auto& slot = slots_.emplace_back();
+  slot.key = std::move(key);
+  auto& turn = slot.turn;
   turn.request.method = std::string(request.method);
   turn.request.path = std::string(request.path);
   turn.request.query = std::move(query);
@@ -86,6 +86,8 @@ Status Recording::answer(std::size_t number, const Answer& answer) {
   Cassette alone{options_.provider, {tried.turn}};
   const auto text = write_cassette(alone);
   if (!text) return text.error();
+  // Another may have been asked while this was on its way.
+  if (options_.once && !recorded_.insert(tried.key).second) return {};
   tried.answered = true;
   slots_[number] = std::move(tried);
   return {};

@@ -44,13 +44,14 @@ class Recording {
  private:
   struct Slot {
     RecordedTurn turn;
+    std::string key;  // of equal requests, where each is recorded once
     bool answered = false;
   };
   [[nodiscard]] Cassette cassette() const;
 
   Options options_;
   std::vector<Slot> slots_;
-  std::set<std::string> seen_;
+  std::set<std::string> recorded_;  // keys
 };
 
 }  // namespace verbatim::cassette

@@ -26,7 +26,7 @@ Task<void> engine(const net::Request& request, net::Responder& responder, base::
     for (const std::string_view event : kEvents) (void)co_await responder.write(event);
     (void)co_await responder.end();
   } else if (request.path == "/v1/cut") {
-    if (!responder.begin_stream(200, "text/event-stream").ok()) co_return;
+    if (!responder.begin_stream(200, "Text/Event-Stream; charset=utf-8").ok()) co_return;
     (void)co_await responder.write(kEvents[0]);
     (void)co_await responder.write("data: {\"ty");
     responder.fail();
@@ -191,6 +191,26 @@ TEST_P(Wire, once_records_a_request_once_and_all_methods_records_gets) {
   };
   ASSERT_TRUE(world.run(run(*this)));
   EXPECT_EQ(problems, "");
+  world.executor.run_until_idle();
+}
+
+TEST_P(Wire, once_records_a_request_whose_first_answer_could_not_be) {
+  const auto run = [](Wire& test) -> Task<void> {
+    int asked = 0;
+    net::HttpServer server(test.world.runtime, [&](auto&, auto& responder, auto&) -> Task<void> {
+      const bool first = asked++ == 0;
+      (void)co_await responder.send(200, "application/json", first ? "{" : "{}");
+    });
+    RecordingProxy proxy(test.world.runtime,
+                         test.options(*server.start("127.0.0.1", 0), {"", true, true}));
+    const auto port = proxy.start("127.0.0.1", 0);
+    for (int i = 0; i < 3; ++i) (void)co_await ask(test.world, *port, "POST", "/v1/json", "{}");
+    co_await proxy.stop();
+    co_await server.stop();
+    EXPECT_EQ(proxy.recording().size(), 1U);
+  };
+  ASSERT_TRUE(world.run(run(*this)));
+  EXPECT_NE(problems.find("POST /v1/json: not recorded: "), std::string::npos) << problems;
   world.executor.run_until_idle();
 }
 

@@ -11,13 +11,6 @@ namespace {
 
 using base::ErrorKind;
 
-bool is_event_stream(const net::Headers& headers) {
-  const auto type = headers.find("content-type");
-  const auto name = type.substr(0, type.find(';'));
-  return net::equals_ignoring_case(name.substr(0, name.find_last_not_of(" \t") + 1),
-                                   "text/event-stream");
-}
-
 // Goes into records: plain, and no longer than an id.
 std::string request_id_of(const net::Headers& headers) {
   constexpr std::size_t kMax = 512;
@@ -57,7 +50,8 @@ AnswerStream::AnswerStream(HttpPeer& peer, net::ClientResponse response, Setup s
       deadline_(setup.deadline),
       on_abort_(std::move(setup.on_abort)),
       response_(std::move(response)),
-      body_(is_event_stream(response_->headers()) ? Body::kEvents : Body::kWhole),
+      body_(net::is_event_stream(response_->headers().find("content-type")) ? Body::kEvents
+                                                                            : Body::kWhole),
       events_(peer.options().max_event),
       engine_request_id_(request_id_of(response_->headers())) {
   if (setup.cancel != nullptr)

@@ -48,10 +48,7 @@ class EventStream {
   static constexpr std::size_t kTail = 4;
 
   static bool is_plain_stream(const net::Headers& headers) {
-    constexpr std::string_view kType = "text/event-stream";
-    const auto type = headers.find("content-type");
-    return net::equals_ignoring_case(type.substr(0, kType.size()), kType) &&
-           !headers.has("content-encoding");
+    return net::is_event_stream(headers.find("content-type")) && !headers.has("content-encoding");
   }
 
   const bool open_;

@@ -3,9 +3,17 @@
 #include <charconv>
 #include <utility>
 
+#include "net/http_types.h"
+
 namespace verbatim::net {
 namespace {
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+}  // namespace
+
+bool is_event_stream(std::string_view content_type) {
+  const auto name = content_type.substr(0, content_type.find(';'));
+  return equals_ignoring_case(name.substr(0, name.find_last_not_of(" \t") + 1),
+                              "text/event-stream");
 }
 
 base::Status SseReader::feed(std::string_view bytes, const Sink& sink) {

@@ -11,6 +11,9 @@
 
 namespace verbatim::net {
 
+// Whether a Content-Type names an event stream: in any case, with any parameters.
+bool is_event_stream(std::string_view content_type);
+
 // One dispatched event. Views live during the callback.
 struct SseEvent {
   std::string_view event;  // "" where the stream names none

@@ -25,6 +25,14 @@ std::vector<std::string> events_of(const std::vector<std::string_view>& pieces,
   return out;
 }
 
+TEST(Sse, a_type_in_any_case_with_any_parameters_is_a_stream) {
+  for (const char* type : {"text/event-stream", "Text/Event-Stream",
+                           "text/event-stream; charset=utf-8", "text/event-stream ;x=1"})
+    EXPECT_TRUE(is_event_stream(type)) << type;
+  for (const char* type : {"", "text/event-streams", "text/plain", "x; text/event-stream"})
+    EXPECT_FALSE(is_event_stream(type)) << type;
+}
+
 // The events of `bytes`, the same for every cut in two and byte by byte.
 std::vector<std::string> events(std::string_view bytes) {
   const auto whole = events_of({bytes});
