@@ -115,8 +115,9 @@ TEST(Sessions, are_listed_page_by_page_and_reading_changes_nothing) {
     EXPECT_EQ(seen, ids);
     const auto all = co_await c.get("/sessions?implicit=true");
     EXPECT_NE(all.text("data", 5, "session_id"), "") << "stateless chat, on request";
-    const std::vector<std::string> wrong{"limit=0",    "limit=1001", "limit=x", "after=-1",
-                                         "implicit=1", "page=2",     "limit"};
+    const std::vector<std::string> wrong{"limit=0",  "limit=1001", "limit=x",
+                                         "after=-1", "implicit=1", "page=2",
+                                         "limit",    "limit=%",    "%zz=1"};
     for (const auto& query : wrong) {
       const auto refused = co_await c.get("/sessions?" + query);
       EXPECT_EQ(refused.status, 400) << query;
@@ -126,6 +127,9 @@ TEST(Sessions, are_listed_page_by_page_and_reading_changes_nothing) {
     EXPECT_EQ(last.status, 200) << last.body;
     EXPECT_NE(last.text("data", 2, "session_id"), "");
     EXPECT_EQ(last.text("data", 3, "session_id"), "");
+    const auto escaped = co_await c.get("/sessions?%6cimit=%33&implicit=false");
+    EXPECT_EQ(escaped.text("data", 2, "session_id"), last.text("data", 2, "session_id"));
+    EXPECT_EQ(escaped.text("data", 3, "session_id"), "");
     const auto wrong_last = co_await c.get("/sessions?limit=3&limit=x");
     EXPECT_EQ(wrong_last.status, 400);
     EXPECT_EQ(gateway.store.dump(), before);

@@ -3,16 +3,25 @@
 #include <algorithm>
 #include <charconv>
 
+#include "net/url.h"
+
 namespace verbatim::gateway {
 
-std::map<std::string_view, std::string_view> query_parameters(std::string_view text) {
-  std::map<std::string_view, std::string_view> parameters;
+base::Result<std::map<std::string, std::string>> query_parameters(std::string_view text) {
+  std::map<std::string, std::string> parameters;
   while (!text.empty()) {
     const auto end = std::min(text.find('&'), text.size());
     const auto parameter = text.substr(0, end);
     const auto equals = std::min(parameter.find('='), parameter.size());
-    parameters[parameter.substr(0, equals)] =
-        parameter.substr(std::min(equals + 1, parameter.size()));
+    auto name = net::percent_decode(parameter.substr(0, equals));
+    auto value = net::percent_decode(parameter.substr(std::min(equals + 1, parameter.size())));
+    for (auto* part : {&name, &value}) {
+      if (part->ok()) continue;
+      auto failure = std::move(*part).error();
+      failure.field = parameter.substr(0, std::min(equals, kMaxShown));
+      return failure;
+    }
+    parameters.insert_or_assign(std::move(*name), std::move(*value));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return parameters;

@@ -1,7 +1,5 @@
 #include "gateway/sessions_endpoint.h"
 
-#include <charconv>
-#include <map>
 #include <optional>
 
 #include "base/random.h"
@@ -25,7 +23,6 @@ namespace {
 constexpr std::string_view kJson = "application/json";
 constexpr std::uint64_t kPage = 100;
 constexpr std::uint64_t kMaxPage = 1000;
-constexpr std::size_t kMaxIdInMessage = 64;
 constexpr unsigned kNonceLetters = 22;  // 128 bits
 
 Status check_not_secret(const Caller& caller) {
@@ -47,11 +44,11 @@ Status read_parameter(std::string_view name, std::string_view value, store::Sess
   if (name == "implicit") {
     if (value != "true" && value != "false")
       return invalid("implicit", "expected true or false, found \"" +
-                                     std::string(value.substr(0, kMaxIdInMessage)) + "\"");
+                                     std::string(value.substr(0, kMaxShown)) + "\"");
     query.implicit = value == "true";
     return {};
   }
-  return invalid(std::string(name.substr(0, kMaxIdInMessage)),
+  return invalid(std::string(name.substr(0, kMaxShown)),
                  "unknown parameter; allowed: limit, after, implicit");
 }
 
@@ -59,7 +56,9 @@ Result<store::SessionQuery> read_query(std::string_view text, const Caller& call
   store::SessionQuery query;
   query.owner = caller.owner;
   query.limit = kPage;
-  for (const auto& [name, value] : query_parameters(text)) {
+  const auto parameters = query_parameters(text);
+  if (!parameters) return parameters.error();
+  for (const auto& [name, value] : *parameters) {
     if (auto status = read_parameter(name, value, query); !status.ok())
       return std::move(status).error();
   }
