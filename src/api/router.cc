@@ -137,9 +137,7 @@ Task<void> upgrade_responses(Services&, Call& call) {
     co_return co_await not_allowed(call.responder, call.request, "POST");
   const auto failure =
       error(ErrorKind::kUnsupported, "WebSocket is not served; POST /v1/responses over HTTP");
-  net::Headers headers;
-  headers.add("Content-Type", kJson);
-  (void)co_await call.responder.send(426, headers, protocol::openai_error_body(failure));
+  (void)co_await call.responder.send(426, kJson, protocol::openai_error_body(failure));
 }
 
 Task<void> session_models(Services& services, Call& call) {

@@ -23,6 +23,11 @@ std::map<std::string, std::string> recorded_ids(std::span<const Message> recorde
 
 }  // namespace
 
+std::optional<std::int64_t> seed_of(const message::Sampling& sampling, std::uint32_t choice) {
+  if (!sampling.seed) return {};
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(*sampling.seed) + choice);
+}
+
 protocol::Conversation conversation_of(const TurnRequest& request, const Plan& plan,
                                        std::uint32_t choice) {
   protocol::Conversation conversation;
@@ -32,8 +37,7 @@ protocol::Conversation conversation_of(const TurnRequest& request, const Plan& p
   conversation.parameters = request.parameters;
   conversation.stream = request.stream;
   for (auto& [name, raw] : conversation.parameters) {
-    // Equal seeds would make equal choices.
-    if (name == "seed" && choice > 0) raw = std::to_string(*request.sampling.seed + choice);
+    if (name == "seed" && choice > 0) raw = std::to_string(*seed_of(request.sampling, choice));
   }
   auto& messages = conversation.messages;
   if (plan.parent) messages = trajectory::messages_of(plan.parent);

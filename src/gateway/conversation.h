@@ -1,9 +1,16 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "gateway/plan.h"
 #include "protocol/conversation.h"
 
 namespace verbatim::gateway {
+
+// The seed of one of several choices, where the client gives one: equal ones would make equal
+// choices. Wraps round at the end.
+std::optional<std::int64_t> seed_of(const message::Sampling& sampling, std::uint32_t choice);
 
 // The conversation that goes up for a planned request by messages. Its history is the recorded one,
 // so that the engine gets back what the client left out (reasoning, its own items); behind it comes

@@ -26,7 +26,7 @@ protocol::ChatReadOptions reading(const Model& model) {
 }
 
 Status ChatExchange::read(const std::string& body) {
-  body_ = body;
+  body_ = &body;
   auto read = protocol::read_chat_request(body, reading(model_));
   if (!read) return std::move(read).error();
   request = std::move(*read);
@@ -34,7 +34,7 @@ Status ChatExchange::read(const std::string& body) {
 }
 
 Status ChatExchange::pin(const SessionOptions& options) {
-  auto body = with_session_values(std::string(body_), options);
+  auto body = with_session_values(*body_, options);
   if (!body) return std::move(body).error();
   const unsigned choices = request.choices;
   auto read = protocol::read_chat_request(*body, reading(model_));
@@ -47,7 +47,7 @@ Status ChatExchange::pin(const SessionOptions& options) {
 
 void ChatExchange::fill(TurnRequest& turn, bool) {
   fill_in(request, turn);
-  turn.chat = patched_.empty() ? body_ : std::string_view(patched_);
+  turn.chat = patched_.empty() ? *body_ : patched_;
   for (auto& message : turn.messages) protocol::drop_reserved(message);
 }
 

@@ -37,8 +37,11 @@ class Exchange {
   // Before the id of an answer.
   [[nodiscard]] virtual std::string_view id_prefix() const = 0;
   [[nodiscard]] virtual std::unique_ptr<AnswerForm> answer(const protocol::ChatHead& head) = 0;
-  // Something of the answer is kept beside its turn, see AnswerForm::record().
-  [[nodiscard]] virtual bool keeps() const { return false; }
+  // What records an answer that nobody may read, see AnswerForm::record(); null: nothing of it is
+  // kept.
+  [[nodiscard]] virtual std::unique_ptr<AnswerForm> keeper(const protocol::ChatHead& /*head*/) {
+    return nullptr;
+  }
   // The error with the names that fields have in this protocol.
   [[nodiscard]] virtual base::Error in_words(base::Error error) const { return error; }
 
@@ -63,7 +66,7 @@ class ChatExchange final : public Exchange {
 
  private:
   const Model& model_;
-  std::string_view body_;
+  const std::string* body_ = nullptr;
   std::string patched_;  // with the session's values in it; empty: as it came
 };
 

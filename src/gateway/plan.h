@@ -21,8 +21,6 @@
 
 namespace verbatim::gateway {
 
-class AnswerForm;
-
 // A turn as it was asked for, whatever the protocol.
 struct TurnRequest {
   std::vector<message::Message> messages;
@@ -53,8 +51,7 @@ struct TurnRequest {
   // Where the client says behind which turn it goes on; null: by its history. `messages` begin with
   // that turn's, but for the instructions in front.
   trajectory::TurnPtr parent;
-  AnswerForm* keeps = nullptr;  // what is kept of the answer, see AnswerForm::record(); may be null
-  StopWatch watch;              // of the request; planner and runner lap it
+  StopWatch watch;  // of the request; planner and runner lap it
 };
 
 // What will be done for a request: decided before anything is sent or changed.

@@ -62,6 +62,12 @@ std::string shown_id(std::string_view id) {
   return "of " + std::to_string(id.size()) + " bytes";
 }
 
+bool is_shown(const store::StoredResponse* response, std::string_view owner,
+              std::string_view session_id) {
+  return response != nullptr && response->owner == owner &&
+         (session_id.empty() || response->session_id == session_id);
+}
+
 void write_stored_item(Writer& w, const std::string& item, base::Random& random) {
   const auto parsed = json::Document::parse(item);
   if (!parsed || !parsed->root().is_object()) return;

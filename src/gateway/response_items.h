@@ -8,12 +8,18 @@
 #include "base/result.h"
 #include "json/writer.h"
 #include "message/message.h"
+#include "store/store.h"
 #include "trajectory/turn.h"
 
 namespace verbatim::gateway {
 
 // An id of a client's, as far as it may stand in an error.
 std::string shown_id(std::string_view id);
+
+// May the response be told of, to an owner, and in a session (empty: wherever it was made)? Null:
+// there is none.
+bool is_shown(const store::StoredResponse* response, std::string_view owner,
+              std::string_view session_id);
 
 // An item of a request as it is listed later: as it came, with an id where it has none; a message
 // with type, status and parts.

@@ -8,6 +8,7 @@
 #include "gateway/turn_endpoint.h"
 #include "json/value.h"
 #include "json/writer.h"
+#include "protocol/typed.h"
 
 namespace verbatim::gateway {
 
@@ -28,33 +29,27 @@ base::Error not_kept(const std::string& id) {
   return failure;
 }
 
-std::string id_of(const json::Value& item) {
-  const auto id = item.get("id");
-  return id && id->is_string() ? id->string() : std::string();
-}
-
 }  // namespace
 
 Task<Result<store::StoredResponsePtr>> ResponsesEndpoint::find(const Caller& caller,
                                                                std::string id) {
   auto found = co_await store_.response(id);
   if (!found) co_return found;
-  const bool own = *found && (*found)->owner == caller.owner &&
-                   (caller.session_id.empty() || caller.session_id == (*found)->session_id);
-  if (!own) co_return not_kept(id);
+  if (!is_shown(found->get(), caller.owner, caller.session_id)) co_return not_kept(id);
   co_return found;
 }
 
 Task<void> ResponsesEndpoint::get(const net::Request& http, net::Responder& responder,
                                   const Caller& caller, std::string id) {
-  for (const auto& [name, value] : query_parameters(http.query)) {
-    if (name == "stream" && value != "false") {
-      auto failure = base::error(ErrorKind::kUnsupported,
-                                 "only a response in the background can be streamed again; leave "
-                                 "it out");
-      failure.field = "stream";
-      co_return co_await send_error(responder, failure);
-    }
+  const auto parameters = query_parameters(http.query);
+  if (!parameters) co_return co_await send_error(responder, parameters.error());
+  const auto stream = parameters->find("stream");
+  if (stream != parameters->end() && stream->second != "false") {
+    auto failure =
+        base::error(ErrorKind::kUnsupported,
+                    "only a response in the background can be streamed again; leave it out");
+    failure.field = "stream";
+    co_return co_await send_error(responder, failure);
   }
   const auto found = co_await find(caller, std::move(id));
   if (!found) co_return co_await send_error(responder, found.error());
@@ -86,7 +81,9 @@ Task<void> ResponsesEndpoint::input_items(const net::Request& http, net::Respond
 
 Result<ItemPage> read_item_page(std::string_view query) {
   ItemPage page;
-  for (const auto& [name, value] : query_parameters(query)) {
+  const auto parameters = query_parameters(query);
+  if (!parameters) return parameters.error();
+  for (const auto& [name, value] : *parameters) {
     if (name == "limit") {
       if (auto s = read_number(value, "limit", 1, kMaxPage, page.limit); !s.ok())
         return std::move(s).error();
@@ -96,8 +93,8 @@ Result<ItemPage> read_item_page(std::string_view query) {
       page.descending = value == "desc";
     } else if (name == "after") {
       page.after = value;
-    } else if (name != "include" && name != "include[]" && name != "include%5B%5D") {
-      return base::invalid(std::string(name.substr(0, kMaxShown)),
+    } else if (name != "include" && name != "include[]") {
+      return base::invalid(name.substr(0, kMaxShown),
                            "unknown parameter; allowed: limit, order, after, include");
     }
   }
@@ -112,8 +109,9 @@ Result<std::string> write_item_page(const std::string& items, const ItemPage& pa
   if (page.descending) std::reverse(all.begin(), all.end());
   auto begin = all.begin();
   if (!page.after.empty()) {
-    begin = std::find_if(all.begin(), all.end(),
-                         [&](const auto& item) { return id_of(item) == page.after; });
+    begin = std::find_if(all.begin(), all.end(), [&](const auto& item) {
+      return protocol::text_or_nothing(item, "id") == page.after;
+    });
     if (begin == all.end()) {
       auto failure = base::error(ErrorKind::kNotFound,
                                  "no item of this id is listed: " + shown_id(page.after));
@@ -128,8 +126,10 @@ Result<std::string> write_item_page(const std::string& items, const ItemPage& pa
   w.begin_object().field("object", "list").key("data").begin_array();
   for (auto it = begin; it != end; ++it) w.raw(it->raw());
   w.end_array();
-  begin == end ? w.key("first_id").null() : w.field("first_id", id_of(*begin));
-  begin == end ? w.key("last_id").null() : w.field("last_id", id_of(*(end - 1)));
+  begin == end ? w.key("first_id").null()
+               : w.field("first_id", protocol::text_or_nothing(*begin, "id"));
+  begin == end ? w.key("last_id").null()
+               : w.field("last_id", protocol::text_or_nothing(*(end - 1), "id"));
   w.field("has_more", end != all.end()).end_object();
   return w.take();
 }

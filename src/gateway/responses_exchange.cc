@@ -50,23 +50,40 @@ Status ResponsesExchange::pin(const SessionOptions& options) {
   return read_chat(asked_.chat);
 }
 
-// Tools go on to hold, until a request names others; instructions do not.
+// Tools and their choice go on to hold, until a request names others; instructions do not.
 Status ResponsesExchange::inherit(const store::StoredResponse& previous) {
   const auto body = json::Document::parse(previous.body);
   if (!body) return body.error();
-  for (const char* name : {"tools", "tool_choice"}) {
-    const auto& echo = asked_.echo;
-    if (std::any_of(echo.begin(), echo.end(), [&](const auto& m) { return m.first == name; }))
-      continue;
-    const auto value = body->root().get(name);
-    if (!value) continue;
-    asked_.echo.emplace_back(name, value->raw());
-    if (!value->is_array()) continue;
+  const auto& echo = asked_.echo;
+  const auto inherited = [&](const char* name) {
+    const bool own =
+        std::any_of(echo.begin(), echo.end(), [&](const auto& m) { return m.first == name; });
+    return own ? std::nullopt : body->root().get(name);
+  };
+  if (const auto value = inherited("tools")) {
     auto tools = protocol::ResponsesTools::read(*value);
     if (!tools) return std::move(tools).error();
     asked_.tools = std::move(*tools);
+    asked_.echo.emplace_back("tools", value->raw());
   }
-  return {};
+  const auto choice = inherited("tool_choice");
+  return choice ? inherit_choice(*choice) : Status();
+}
+
+// As if this request had said it, where nothing else does. "auto" is what no word means.
+Status ResponsesExchange::inherit_choice(const json::Value& choice) {
+  asked_.echo.emplace_back("tool_choice", choice.raw());
+  const auto chat = json::Document::parse(asked_.chat);
+  if (!chat) return chat.error();
+  if (choice.raw() == R"("auto")" || chat->root().find("tool_choice")) return {};
+  json::Writer w;
+  w.begin_object();
+  for (const auto& member : chat->root()) w.key(member.name()).raw(member.value.raw());
+  w.key("tool_choice");
+  protocol::write_chat_choice(w, choice);
+  w.end_object();
+  asked_.chat = w.take();
+  return read_chat(asked_.chat);
 }
 
 Task<Status> ResponsesExchange::resolve(TurnRequest& turn, store::Store& store) {
@@ -77,10 +94,9 @@ Task<Status> ResponsesExchange::resolve(TurnRequest& turn, store::Store& store) 
     if (!found) co_return found.error();
     const auto& previous = *found;
     // In a session of its own door only what was said there is known.
-    const bool elsewhere = turn.session_use == store::SessionUse::kExisting &&
-                           !turn.session_id.empty() && previous &&
-                           previous->session_id != turn.session_id;
-    if (!previous || previous->owner != owner_ || elsewhere) co_return no_response(id);
+    const bool own_door = turn.session_use == store::SessionUse::kExisting;
+    if (!is_shown(previous.get(), owner_, own_door ? turn.session_id : ""))
+      co_return no_response(id);
     const std::uint64_t number = previous->turn;
     const auto turns = co_await store.by_ids(std::span(&number, 1));
     if (!turns) co_return turns.error();
@@ -93,7 +109,7 @@ Task<Status> ResponsesExchange::resolve(TurnRequest& turn, store::Store& store) 
 }
 
 void ResponsesExchange::fill(TurnRequest& turn, bool reads_chat) {
-  input_ = input_items();
+  if (asked_.store) input_ = input_items();
   request.tools = asked_.tools.functions();
   if (asked_.instructions) {
     message::Message instructions;
@@ -110,9 +126,7 @@ void ResponsesExchange::fill(TurnRequest& turn, bool reads_chat) {
   }
   request.messages.insert(request.messages.end(), std::make_move_iterator(asked_.messages.begin()),
                           std::make_move_iterator(asked_.messages.end()));
-  const bool stream = request.stream;
   fill_in(request, turn);
-  turn.stream = stream;
   turn.parent = previous_;
   if (!reads_chat) return;
   chat_ = chat_body(turn);
@@ -145,6 +159,14 @@ std::string ResponsesExchange::input_items() {
 }
 
 std::unique_ptr<AnswerForm> ResponsesExchange::answer(const protocol::ChatHead& head) {
+  return form(head, request.stream);
+}
+
+std::unique_ptr<AnswerForm> ResponsesExchange::keeper(const protocol::ChatHead& head) {
+  return asked_.store ? form(head, false) : nullptr;
+}
+
+std::unique_ptr<AnswerForm> ResponsesExchange::form(const protocol::ChatHead& head, bool stream) {
   ResponsePlan plan;
   plan.head.id = head.id;
   plan.head.created = head.created;
@@ -152,7 +174,7 @@ std::unique_ptr<AnswerForm> ResponsesExchange::answer(const protocol::ChatHead& 
   plan.head.members = protocol::response_members(asked_.echo, asked_.previous_response_id);
   plan.head.says_completed_at = true;
   plan.head.tools = &asked_.tools;
-  plan.stream = request.stream;
+  plan.stream = stream;
   plan.store = asked_.store;
   plan.instructed = asked_.instructions.has_value();
   plan.owner = owner_;

@@ -20,12 +20,14 @@ class ResponsesExchange final : public Exchange {
   void fill(TurnRequest& turn, bool reads_chat) override;
   [[nodiscard]] std::string_view id_prefix() const override { return "resp_"; }
   [[nodiscard]] std::unique_ptr<AnswerForm> answer(const protocol::ChatHead& head) override;
-  [[nodiscard]] bool keeps() const override { return asked_.store; }
+  [[nodiscard]] std::unique_ptr<AnswerForm> keeper(const protocol::ChatHead& head) override;
   [[nodiscard]] base::Error in_words(base::Error error) const override;
 
  private:
   base::Status read_chat(const std::string& chat);
+  std::unique_ptr<AnswerForm> form(const protocol::ChatHead& head, bool stream);
   base::Status inherit(const store::StoredResponse& previous);
+  base::Status inherit_choice(const json::Value& choice);
   [[nodiscard]] std::string input_items();
   [[nodiscard]] std::string chat_body(const TurnRequest& turn) const;
 

@@ -1,5 +1,7 @@
 #include "gateway/responses_form.h"
 
+#include <algorithm>
+
 #include "gateway/usage.h"
 #include "net/sse.h"
 #include "protocol/openai_error.h"

@@ -15,7 +15,7 @@ struct ResponsePlan {
   bool store = false;
   bool instructed = false;
   std::string owner;
-  std::string input;  // array of items
+  std::string_view input;  // array of items; outlives the answer
 };
 
 // Answers to POST /v1/responses. Two of one response say the same to the byte.

@@ -10,6 +10,7 @@
 #include "gateway/usage.h"
 #include "json/writer.h"
 #include "message/fold.h"
+#include "protocol/conversation.h"
 
 namespace verbatim::gateway {
 namespace {
@@ -53,7 +54,7 @@ void write_message(Writer& w, const message::Message& message) {
   if (!message.tool_call_id.empty()) w.field("tool_call_id", message.tool_call_id);
   if (!message.name.empty()) w.field("name", message.name);
   for (const auto& [name, raw] : message.unknown) {
-    if (name != message::kParts) w.key(name).raw(raw);
+    if (name != message::kParts && !protocol::is_reserved(name)) w.key(name).raw(raw);
   }
   w.end_object();
 }

@@ -27,6 +27,9 @@ class ShownAnswer : public TurnObserver {
     return show(0, events, chunk);
   }
   TurnObserver& of_choice(std::uint32_t choice) override { return choices_[choice]; }
+  std::unique_ptr<store::StoredResponse> record(const trajectory::Turn& turn) override {
+    return form_.record(turn);
+  }
 
  protected:
   virtual base::Task<base::Status> show(std::uint32_t choice,

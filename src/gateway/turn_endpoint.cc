@@ -122,25 +122,6 @@ class TurnEndpoint::Watched {
   const net::Responder& responder_;
 };
 
-// The answer that a turn is shown to is what is kept of it. One that is read out of a log is not:
-// the log has one of its own.
-class TurnEndpoint::Keeping {
- public:
-  Keeping(Asked& asked, AnswerForm& form) : asked_(asked) {
-    own_ = !asked.log;
-    if (own_) asked.turn.keeps = &form;
-  }
-  Keeping(const Keeping&) = delete;
-  Keeping& operator=(const Keeping&) = delete;
-  ~Keeping() {
-    if (own_) asked_.turn.keeps = nullptr;
-  }
-
- private:
-  Asked& asked_;
-  bool own_;
-};
-
 Task<void> TurnEndpoint::handle(const net::Request& http, net::Responder& responder,
                                 base::CancelSignal& gone, Door door,
                                 std::unique_ptr<Exchange> exchange) {
@@ -202,7 +183,6 @@ Task<void> TurnEndpoint::handle(const net::Request& http, net::Responder& respon
   head.model = exchange.request.model.empty() ? model_.name : exchange.request.model;
   std::optional<Grace> grace;
   std::shared_ptr<TurnLog> log;
-  asked.log = key->has_value();
   if (*key) {
     grace.emplace(runtime_.executor, retry_grace_, cancel);
     const auto own = std::make_shared<TurnLog>(head, grace->on_abandoned());
@@ -324,12 +304,9 @@ Task<base::Result<Turns>> TurnEndpoint::run(Asked& asked, TurnObserver& observer
 Task<void> TurnEndpoint::run_for_all(Asked& asked, const RetryKey& key,
                                      std::shared_ptr<TurnLog> log, base::CancelSignal& cancel) {
   // What is kept of the answer does not hang on who reads it.
-  std::unique_ptr<AnswerForm> form;
-  if (asked.exchange->keeps()) form = asked.exchange->answer(log->head);
+  const auto form = asked.exchange->keeper(log->head);
   TurnLogWriters writers(*log, asked.turn.choices, form.get());
-  asked.turn.keeps = form.get();
   auto turns = co_await run(asked, writers, cancel);
-  asked.turn.keeps = nullptr;
   finish(key, log, std::move(turns));
 }
 
@@ -411,7 +388,6 @@ Task<TurnEndpoint::Written> TurnEndpoint::stream(Asked& asked, const protocol::C
   headers.add("Cache-Control", "no-cache").add("X-Accel-Buffering", "no");
   const auto form = asked.exchange->answer(head);
   StreamedAnswer answer(runtime_, responder, *form, asked.exchange->request.choices, headers);
-  const Keeping keeping(asked, *form);
   auto turns = co_await source(answer);
   const bool begun = answer.over();
   if (turns) {
@@ -435,7 +411,6 @@ Task<TurnEndpoint::Written> TurnEndpoint::whole(Asked& asked, const protocol::Ch
   headers.add("Content-Type", "application/json").add("X-Request-Id", asked.turn.request_id);
   const auto form = asked.exchange->answer(head);
   ShownAnswer answers(*form, asked.exchange->request.choices);
-  const Keeping keeping(asked, *form);
   auto turns = co_await source(answers);
   if (turns) {
     const std::string body = form->whole(*turns);

@@ -61,10 +61,8 @@ class TurnEndpoint {
     TurnReport report;
     bool repeats = false;  // it reads the answer to another request
     bool deleted = false;  // its session was, meanwhile
-    bool log = false;      // the turns are shown to a log, for all that ask for them
   };
   class Watched;
-  class Keeping;
   base::Task<void> handle(const net::Request& http, net::Responder& responder,
                           base::CancelSignal& gone, Door door, Asked& asked,
                           base::CancelSignal& cancel);

@@ -170,7 +170,8 @@ Task<Result<Turns>> TurnLog::Reader::follow(TurnObserver& observer, base::Cancel
   }
 }
 
-TurnLogWriters::TurnLogWriters(TurnLog& log, unsigned choices, AnswerForm* kept) : log_(log) {
+TurnLogWriters::TurnLogWriters(TurnLog& log, unsigned choices, AnswerForm* kept)
+    : log_(log), kept_(kept) {
   for (std::uint32_t i = 0; i < choices; ++i) writers_.emplace_back(log, i, kept);
 }
 

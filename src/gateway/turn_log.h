@@ -93,6 +93,9 @@ class TurnLogWriters final : public TurnObserver {
   // `kept` may be null.
   TurnLogWriters(TurnLog& log, unsigned choices, AnswerForm* kept = nullptr);
   TurnObserver& of_choice(std::uint32_t choice) override { return writers_[choice]; }
+  std::unique_ptr<store::StoredResponse> record(const trajectory::Turn& turn) override {
+    return kept_ == nullptr ? nullptr : kept_->record(turn);
+  }
   void on_committing() override { log_.begin_commit(); }
   base::Task<base::Status> on_chunk(std::span<const message::Event> events,
                                     const engine::TokenChunk& chunk) override {
@@ -113,6 +116,7 @@ class TurnLogWriters final : public TurnObserver {
     AnswerForm* kept_;
   };
   TurnLog& log_;
+  AnswerForm* kept_;
   std::deque<Choice> writers_;
 };
 

@@ -4,7 +4,6 @@
 #include <deque>
 
 #include "base/gather.h"
-#include "gateway/answer_form.h"
 #include "gateway/conversation.h"
 #include "gateway/learn.h"
 #include "json/value.h"
@@ -33,12 +32,6 @@ bool contains(const trajectory::TokenIds& ids, trajectory::TokenId id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
-// Equal seeds would make equal choices. Wraps round at the end.
-std::optional<std::int64_t> seed_of(const message::Sampling& sampling, std::uint32_t choice) {
-  if (!sampling.seed) return {};
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(*sampling.seed) + choice);
-}
-
 // The request as it came, with another seed: some engines read it there.
 std::string with_seed(std::string_view chat, std::int64_t seed) {
   const auto document = json::Document::parse(std::string(chat), {.max_bytes = SIZE_MAX});
@@ -61,8 +54,6 @@ struct TurnRunner::Running {
   Running(TurnRequest& asked, const Plan& planned, std::uint32_t index, const Model& model)
       : request(asked), plan(planned), choice(index) {
     if (model.by_messages()) return;
-    const auto seed = seed_of(request.sampling, choice);
-    if (seed && choice > 0) chat = with_seed(request.chat, *seed);
     stop_ids = model.renderer->stop_ids();
     reasoning_open = model.markers->reasoning_open(plan.rendered.ids);
     parser.emplace(*model.markers, chat::parsers::TurnStart{reasoning_open, request.wants_tools},
@@ -162,6 +153,8 @@ Task<Result<Turns>> TurnRunner::run(TurnRequest& request, TurnObserver& observer
     turn.received = received;
     turn.received_ms = received_ms;
     turn.watch = request.watch;
+    const auto seed = seed_of(request.sampling, i);
+    if (seed && i > 0 && engine_.reads_chat()) turn.chat = with_seed(request.chat, *seed);
     auto& choice = choices.emplace_back(Choice{stop, first_failure, nullptr});
     tasks.push_back(run_choice(turn, observer.of_choice(i), choice));
   }
@@ -173,7 +166,7 @@ Task<Result<Turns>> TurnRunner::run(TurnRequest& request, TurnObserver& observer
   added.use = plan->session_use;
   added.spec = request.session_spec;
   for (auto& choice : choices) added.turns.push_back(std::move(choice.turn));
-  if (request.keeps != nullptr) added.response = request.keeps->record(*added.turns.front());
+  added.response = observer.record(*added.turns.front());
   observer.on_committing();
   auto recorded = co_await commit(std::move(added), *plan, request);
   if (recorded) {

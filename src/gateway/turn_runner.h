@@ -23,6 +23,11 @@ class TurnObserver {
   virtual void on_planned() {}
   // Who follows one of several choices.
   virtual TurnObserver& of_choice(std::uint32_t /*choice*/) { return *this; }
+  // What is kept of the answer beside its turn, in the same commit; null: nothing. Asked once,
+  // behind the last chunk.
+  virtual std::unique_ptr<store::StoredResponse> record(const trajectory::Turn& /*turn*/) {
+    return nullptr;
+  }
   // All choices are sampled and go to the store: from here on the turns stand.
   virtual void on_committing() {}
   // Calls get their handles before: ToolCallStart::native_id is what the client is to see. A

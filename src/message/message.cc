@@ -22,9 +22,9 @@ std::optional<Role> role_named(std::string_view text) {
   return std::nullopt;
 }
 
-std::string_view parts_of(const Message& message) {
-  for (const auto& [name, raw] : message.unknown) {
-    if (name == kParts) return raw;
+std::string_view unknown_member(const Message& message, std::string_view name) {
+  for (const auto& [known, raw] : message.unknown) {
+    if (known == name) return raw;
   }
   return {};
 }

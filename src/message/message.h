@@ -38,11 +38,16 @@ struct Message {
   bool operator==(const Message&) const = default;
 };
 
+// The raw value of an unknown field; empty: it is not there.
+std::string_view unknown_member(const Message& message, std::string_view name);
+
 // Content that is more than text (images, sound, files): the parts as the client sent them, a raw
 // JSON array. They stand among the unknown fields under the name of the member they came in; `text`
 // has the text of them. Empty: text is all.
 inline constexpr std::string_view kParts = "content";
-std::string_view parts_of(const Message& message);
+inline std::string_view parts_of(const Message& message) {
+  return unknown_member(message, kParts);
+}
 
 // A function tool as the client declared it.
 struct Tool {

@@ -9,9 +9,6 @@
 namespace verbatim::protocol {
 namespace {
 
-// Three for each turn of a session of 20,000.
-constexpr std::size_t kMaxMessages = 60'000;
-
 using base::Result;
 using base::Status;
 using json::Value;
@@ -220,13 +217,8 @@ Result<std::vector<Message>> read_chat_messages(const Value& value, std::string_
                                                 Parts parts) {
   if (!value.is_array()) return mismatch("messages", "an array of messages", value);
   if (value.empty()) return base::invalid("messages", "must not be empty");
-  if (value.size() > kMaxMessages) {
-    auto error = base::error(base::ErrorKind::kTooLarge,
-                             "expected at most " + std::to_string(kMaxMessages) +
-                                 " messages, found " + std::to_string(value.size()));
-    error.field = "messages";
-    return error;
-  }
+  if (value.size() > kMaxMessages)
+    return too_many("messages", "messages", kMaxMessages, value.size());
   std::vector<Message> out;
   for (const auto& item : value) {
     auto message =

@@ -10,6 +10,9 @@
 
 namespace verbatim::protocol {
 
+// Of a request. Three for each turn of a session of 20,000.
+inline constexpr std::size_t kMaxMessages = 60'000;
+
 // What becomes of content parts that are no text.
 enum class Parts {
   kRefused,  // kUnsupported, naming the part

@@ -13,16 +13,6 @@ using base::Result;
 using base::Status;
 using json::Value;
 
-// A string of `object` that may be left out.
-Status take(const Value& object, const char* name, const std::string& field, std::string& into) {
-  const auto value = object.get(name);
-  if (!value) return {};
-  auto text = read_string(*value, field + "." + name);
-  if (!text) return std::move(text).error();
-  into = std::move(*text);
-  return {};
-}
-
 // What stands within a part has a word in each protocol, or none that could be passed on.
 Status only_known(const Value& object, const std::string& field,
                   std::initializer_list<std::string_view> known, const PartsTarget& target) {
@@ -49,9 +39,9 @@ Status read_image(const Value& part, const std::string& field, const PartsTarget
   if (!image) return image.error();
   const std::string path = field + ".image_url";
   if (auto s = only_known(*image, path, {"url", "detail"}, target); !s.ok()) return s;
-  if (auto s = take(*image, "url", path, into.url); !s.ok()) return s;
+  if (auto s = take_string(*image, "url", path, into.url); !s.ok()) return s;
   if (into.url.empty()) return base::invalid(path + ".url", "missing; expected a URL");
-  return take(*image, "detail", path, into.detail);
+  return take_string(*image, "detail", path, into.detail);
 }
 
 Status read_file(const Value& part, const std::string& field, const PartsTarget& target,
@@ -62,11 +52,11 @@ Status read_file(const Value& part, const std::string& field, const PartsTarget&
   const std::string path = field + ".file";
   if (auto s = only_known(*file, path, {"file_data", "file_id", "filename"}, target); !s.ok())
     return s;
-  if (auto s = take(*file, "file_data", path, into.file_data); !s.ok()) return s;
-  if (auto s = take(*file, "file_id", path, into.file_id); !s.ok()) return s;
+  if (auto s = take_string(*file, "file_data", path, into.file_data); !s.ok()) return s;
+  if (auto s = take_string(*file, "file_id", path, into.file_id); !s.ok()) return s;
   if (into.file_data.empty() && into.file_id.empty())
     return base::invalid(path + ".file_data", "missing; expected the file in base64");
-  return take(*file, "filename", path, into.filename);
+  return take_string(*file, "filename", path, into.filename);
 }
 
 Result<ContentPart> read_part(const Value& value, const std::string& field,
@@ -80,7 +70,7 @@ Result<ContentPart> read_part(const Value& value, const std::string& field,
   std::string_view named;
   if (word == "text") {
     named = "text";
-    status = take(value, "text", field, part.text);
+    status = take_string(value, "text", field, part.text);
   } else if (word == "image_url") {
     named = "image_url";
     status = read_image(value, field, target, part);
@@ -158,15 +148,30 @@ std::string first_beyond_text(std::string_view raw, const std::string& field) {
   return field;
 }
 
-void PartsGatherer::add(ContentPart part) {
-  if (!std::exchange(begun_, true)) chat_.begin_array();
-  beyond_text_ = beyond_text_ || part.kind != PartKind::kText;
-  text_ += part.text;
-  write_chat_part(chat_, part);
+void write_content(json::Writer& w, const message::Message& message, const PartsTarget& target,
+                   PartWriter write_part) {
+  const auto raw = message::parts_of(message);
+  const auto parts = raw.empty() ? Result<std::vector<ContentPart>>(std::vector<ContentPart>())
+                                 : read_parts(raw, "", target);
+  if (!parts || parts->empty()) {
+    w.string(message.text);
+    return;
+  }
+  w.begin_array();
+  for (const auto& part : *parts) write_part(w, part);
+  w.end_array();
 }
 
-std::string PartsGatherer::parts() const {
-  return beyond_text_ ? chat_.text() + "]" : std::string();
+void PartsGatherer::settle(message::Message& into) const {
+  for (const auto& part : parts_) into.text += part.text;
+  const bool text = std::all_of(parts_.begin(), parts_.end(),
+                                [](const auto& part) { return part.kind == PartKind::kText; });
+  if (text) return;
+  json::Writer w;
+  w.begin_array();
+  for (const auto& part : parts_) write_chat_part(w, part);
+  w.end_array();
+  into.unknown.emplace_back(message::kParts, w.take());
 }
 
 std::optional<DataUrl> read_data_url(std::string_view url) {
@@ -180,7 +185,7 @@ std::optional<DataUrl> read_data_url(std::string_view url) {
   if (!head.ends_with(kBase64)) return std::nullopt;
   // Parameters of the type ("text/plain;charset=utf-8") are no part of its name.
   const std::string_view type = head.substr(0, head.size() - kBase64.size());
-  return DataUrl{std::string(type.substr(0, type.find(';'))), std::string(url.substr(comma + 1))};
+  return DataUrl{type.substr(0, type.find(';')), url.substr(comma + 1)};
 }
 
 }  // namespace verbatim::protocol

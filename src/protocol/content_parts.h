@@ -42,26 +42,27 @@ base::Result<std::vector<ContentPart>> read_parts(std::string_view raw, const st
 // The first part that is not text, for errors: `field`[1].
 std::string first_beyond_text(std::string_view raw, const std::string& field);
 
-// Parts that another protocol's content is read into, and the content of chat that they are.
+// The content of a message that passed the protocol's check: a string, or a list of parts.
+using PartWriter = void (*)(json::Writer& w, const ContentPart& part);
+void write_content(json::Writer& w, const message::Message& message, const PartsTarget& target,
+                   PartWriter write_part);
+
+// Parts that another protocol's content is read into.
 class PartsGatherer {
  public:
-  void add(ContentPart part);
-  // The texts, one behind the other.
-  [[nodiscard]] const std::string& text() const { return text_; }
-  // A raw array of chat's parts; empty where there was nothing but text.
-  [[nodiscard]] std::string parts() const;
+  void add(ContentPart part) { parts_.push_back(std::move(part)); }
+  // What was gathered, as the content of a message: texts one behind the other, and chat's parts
+  // where there is more than text.
+  void settle(message::Message& into) const;
 
  private:
-  std::string text_;
-  json::Writer chat_;
-  bool begun_ = false;
-  bool beyond_text_ = false;
+  std::vector<ContentPart> parts_;
 };
 
-// "data:image/png;base64,AAAA"; nullopt: no data URL, or not in base64.
+// "data:image/png;base64,AAAA", as views of it; nullopt: no data URL, or not in base64.
 struct DataUrl {
-  std::string media_type;
-  std::string data;  // base64
+  std::string_view media_type;
+  std::string_view data;  // base64
 };
 std::optional<DataUrl> read_data_url(std::string_view url);
 

@@ -42,13 +42,6 @@ std::string write_conversation(Wire wire, const Conversation& conversation, Sile
   return write_chat_request(conversation);
 }
 
-std::string_view unknown_member(const message::Message& message, std::string_view name) {
-  for (const auto& [known, raw] : message.unknown) {
-    if (known == name) return raw;
-  }
-  return {};
-}
-
 bool is_reserved(std::string_view name) {
   return name == kItems || name == kContentBlocks || name == kUnplaced;
 }

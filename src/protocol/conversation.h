@@ -47,8 +47,6 @@ inline constexpr std::string_view kContentBlocks = "messages_content";
 // The place of an item or a part that was kept in kItems alone, a string: nothing was read out of
 // it, so only the Responses protocol has it.
 inline constexpr std::string_view kUnplaced = "responses_unplaced";
-// The raw value of an unknown member; empty: it is not there.
-std::string_view unknown_member(const message::Message& message, std::string_view name);
 
 // Is it one of the names above?
 bool is_reserved(std::string_view name);

@@ -29,13 +29,6 @@ Result<ContentPart> read_part(const Value& value, const std::string& path) {
   return part;
 }
 
-// What was gathered, as the content of `into`.
-void settle(PartsGatherer gathered, Message& into) {
-  into.text = gathered.text();
-  if (auto parts = gathered.parts(); !parts.empty())
-    into.unknown.emplace_back(message::kParts, std::move(parts));
-}
-
 // A text or a list of blocks, as the content of `into`.
 Status read_content(const Value& value, const std::string& field, Message& into) {
   if (value.is_string()) {
@@ -50,7 +43,7 @@ Status read_content(const Value& value, const std::string& field, Message& into)
     if (!part) return std::move(part).error();
     gathered.add(std::move(*part));
   }
-  settle(std::move(gathered), into);
+  gathered.settle(into);
   return {};
 }
 
@@ -76,8 +69,7 @@ class InputReader {
 
   Status read_message(const Value& value, const std::string& field) {
     if (!value.is_object()) return mismatch(field, "an object", value);
-    const auto role = value.get("role");
-    const std::string word = role && role->is_string() ? role->string() : std::string();
+    const std::string word = text_or_nothing(value, "role");
     if (word != "user" && word != "assistant")
       return base::invalid(field + ".role", "expected user or assistant");
     const auto content = value.get("content");
@@ -143,7 +135,7 @@ class InputReader {
   void end_user(std::optional<PartsGatherer>& said) {
     if (!said) return;
     messages_.push_back({.role = Role::kUser});
-    settle(std::move(*said), messages_.back());
+    said->settle(messages_.back());
     said.reset();
   }
 

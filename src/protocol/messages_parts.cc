@@ -71,11 +71,6 @@ void write_block(Writer& w, const ContentPart& part) {
   w.end_object();
 }
 
-std::string text_in(const Value& object, const char* name) {
-  const auto value = object.get(name);
-  return value && value->is_string() ? value->string() : std::string();
-}
-
 }  // namespace
 
 Status check_messages_content(const Message& message, const std::string& field) {
@@ -99,20 +94,11 @@ Status check_messages_content(const Message& message, const std::string& field) 
 }
 
 void write_messages_content(Writer& w, const Message& message) {
-  const auto raw = message::parts_of(message);
-  const auto parts = raw.empty() ? Result<std::vector<ContentPart>>(std::vector<ContentPart>())
-                                 : read_parts(raw, "", kTarget);
-  if (!parts || parts->empty()) {
-    w.string(message.text);
-    return;
-  }
-  w.begin_array();
-  for (const auto& part : *parts) write_block(w, part);
-  w.end_array();
+  write_content(w, message, kTarget, write_block);
 }
 
 bool is_picture_block(const Value& block) {
-  const std::string type = block.is_object() ? text_in(block, "type") : std::string();
+  const std::string type = text_or_nothing(block, "type");
   return type == "image" || type == "document";
 }
 
@@ -120,17 +106,18 @@ Result<ContentPart> read_picture_block(const Value& block, const std::string& fi
   const auto source = block.get("source");
   if (!source || !source->is_object())
     return base::invalid(field + ".source", "missing; expected an object");
-  const std::string type = text_in(*source, "type");
-  std::string url = text_in(*source, "url");
+  const std::string type = text_or_nothing(*source, "type");
+  std::string url = text_or_nothing(*source, "url");
   if (type == "base64")
-    url = "data:" + text_in(*source, "media_type") + ";base64," + text_in(*source, "data");
+    url = "data:" + text_or_nothing(*source, "media_type") + ";base64," +
+          text_or_nothing(*source, "data");
   if (url.empty())
     return base::invalid(field + ".source", "expected one of type base64 or url, with its data");
   ContentPart part;
-  const bool image = text_in(block, "type") == "image";
+  const bool image = text_or_nothing(block, "type") == "image";
   part.kind = image ? PartKind::kImage : PartKind::kFile;
   (image ? part.url : part.file_data) = std::move(url);
-  part.filename = text_in(block, "title");
+  part.filename = text_or_nothing(block, "title");
   return part;
 }
 

@@ -3,15 +3,6 @@
 #include "json/writer.h"
 
 namespace verbatim::protocol {
-namespace {
-
-void write_or_null(json::Writer& w, std::string_view key, const std::string& text) {
-  w.key(key);
-  text.empty() ? w.null() : w.string(text);
-}
-
-}  // namespace
-
 std::string_view openai_error_type(base::ErrorKind kind) {
   switch (kind) {
     case base::ErrorKind::kInvalidRequest:
@@ -41,6 +32,11 @@ std::string_view openai_error_type(base::ErrorKind kind) {
 std::string openai_error_message(const base::Error& error) {
   const bool names_field = error.field.empty() || error.message.starts_with(error.field);
   return names_field ? error.message : error.field + ": " + error.message;
+}
+
+void write_or_null(json::Writer& w, std::string_view key, const std::string& text) {
+  w.key(key);
+  text.empty() ? w.null() : w.string(text);
 }
 
 void write_openai_error(json::Writer& w, const base::Error& error) {

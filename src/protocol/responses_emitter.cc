@@ -10,10 +10,6 @@ namespace {
 
 using json::Writer;
 
-constexpr std::string_view kInProgress = "in_progress";
-constexpr std::string_view kIncomplete = "incomplete";
-constexpr std::string_view kCompleted = "completed";
-
 // The names of what items of a kind send.
 struct Words {
   const char* prefix;
@@ -243,15 +239,13 @@ void ResponsesEmitter::end(std::string_view status, std::string_view whole, Name
 void ResponsesEmitter::report(const base::Error& error, NamedEvents& out) {
   open(out);
   close_all(kIncomplete, out);
-  Writer members;
-  members.begin_object();
-  write_openai_error(members, error);
-  members.end_object();
   Writer w = begin("error", nullptr);
-  w.key("error").raw(members.text());
+  w.key("error").begin_object();
+  write_openai_error(w, error);
+  w.end_object();
   w.field("message", openai_error_message(error));
-  error.code.empty() ? w.key("code").null() : w.field("code", error.code);
-  error.field.empty() ? w.key("param").null() : w.field("param", error.field);
+  write_or_null(w, "code", error.code);
+  write_or_null(w, "param", error.field);
   send("error", w, out);
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "json/writer.h"
+#include "protocol/chat_messages.h"
 #include "protocol/responses_items.h"
 #include "protocol/responses_parts.h"
 #include "protocol/responses_tools.h"
@@ -19,9 +20,6 @@ using json::Writer;
 using message::Message;
 using message::Role;
 
-// As many as chat has messages, see chat_messages.cc.
-constexpr std::size_t kMaxItems = 60'000;
-
 // What was wrong with an item is the caller's fault here.
 base::Error ours(base::Error error) {
   error.kind = base::ErrorKind::kInvalidRequest;
@@ -32,11 +30,6 @@ Result<std::string> text_in(const Value& item, const char* name, const std::stri
   const auto value = item.get(name);
   if (!value) return base::invalid(field + "." + name, "missing; expected a string");
   return read_string(*value, field + "." + name);
-}
-
-std::string text_or_nothing(const Value& item, const char* name) {
-  const auto value = item.get(name);
-  return value && value->is_string() ? value->string() : std::string();
 }
 
 class InputReader {
@@ -122,9 +115,7 @@ class InputReader {
     for (const auto& part : *value) {
       if (auto s = read_part(part.value, at(list, number++), into, gathered); !s.ok()) return s;
     }
-    into.text += gathered.text();
-    if (auto parts = gathered.parts(); !parts.empty())
-      into.unknown.emplace_back(message::kParts, std::move(parts));
+    gathered.settle(into);
     return {};
   }
 
@@ -257,13 +248,7 @@ Result<std::vector<Message>> read_input(const Value& input, const InputRules& ru
   InputReader reader(rules);
   if (input.is_string()) return std::vector<Message>{{.role = Role::kUser, .text = input.string()}};
   if (!input.is_array()) return mismatch("input", "a string or an array of items", input);
-  if (input.size() > kMaxItems) {
-    auto error = base::error(base::ErrorKind::kTooLarge,
-                             "expected at most " + std::to_string(kMaxItems) + " items, found " +
-                                 std::to_string(input.size()));
-    error.field = "input";
-    return error;
-  }
+  if (input.size() > kMaxMessages) return too_many("input", "items", kMaxMessages, input.size());
   std::size_t number = 0;
   for (const auto& item : input) {
     if (auto status = reader.read(item.value, at("input", number++)); !status.ok())

@@ -18,7 +18,7 @@ struct Default {
   std::string_view name;
   std::string_view value;  // JSON
 };
-constexpr std::array<Default, 19> kDefaults{{{"instructions", "null"},
+constexpr std::array<Default, 20> kDefaults{{{"instructions", "null"},
                                              {"tools", "[]"},
                                              {"tool_choice", R"("auto")"},
                                              {"truncation", R"("disabled")"},
@@ -36,7 +36,8 @@ constexpr std::array<Default, 19> kDefaults{{{"instructions", "null"},
                                              {"background", "false"},
                                              {"service_tier", R"("default")"},
                                              {"metadata", "{}"},
-                                             {"safety_identifier", "null"}}};
+                                             {"safety_identifier", "null"},
+                                             {"prompt_cache_key", "null"}}};
 
 // An object with `defaults` for the members that it has not.
 void write_completed(Writer& w, const Value& value, std::span<const Default> defaults) {
@@ -97,13 +98,11 @@ std::vector<RawMember> response_members(std::span<const RawMember> echo,
   previous_response_id.empty() ? previous.null() : previous.string(previous_response_id);
   members.emplace_back("previous_response_id", previous.take());
   for (const auto& member : echo) members.emplace_back(member.first, echoed(member));
-  const auto add = [&](std::string_view name, std::string_view value) {
+  for (const auto& row : kDefaults) {
     const bool there = std::any_of(members.begin(), members.end(),
-                                   [&](const auto& member) { return member.first == name; });
-    if (!there) members.emplace_back(name, value);
-  };
-  for (const auto& row : kDefaults) add(row.name, row.value);
-  add("prompt_cache_key", "null");
+                                   [&](const auto& member) { return member.first == row.name; });
+    if (!there) members.emplace_back(row.name, row.value);
+  }
   return members;
 }
 

@@ -7,10 +7,6 @@ namespace {
 
 using json::Writer;
 
-constexpr std::string_view kInProgress = "in_progress";
-constexpr std::string_view kIncomplete = "incomplete";
-constexpr std::string_view kCompleted = "completed";
-
 void write_usage(Writer& w, const message::Usage* usage) {
   w.key("usage");
   if (usage == nullptr) {

@@ -13,6 +13,11 @@
 
 namespace verbatim::protocol {
 
+// How a response, or an item of it, stands.
+inline constexpr std::string_view kInProgress = "in_progress";
+inline constexpr std::string_view kIncomplete = "incomplete";
+inline constexpr std::string_view kCompleted = "completed";
+
 // What stands in every object of one response.
 struct ResponseHead {
   std::string id;            // "resp_..."
@@ -27,7 +32,7 @@ struct ResponseHead {
 
 // How a response stands.
 struct ResponseState {
-  std::string_view status = "in_progress";
+  std::string_view status = kInProgress;
   const message::Usage* usage = nullptr;
   std::int64_t completed = 0;  // Unix time, seconds; of a response that is completed
   std::string error = {};      // of a failed one, JSON

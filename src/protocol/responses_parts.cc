@@ -33,15 +33,6 @@ void write_part(Writer& w, const ContentPart& part) {
   w.end_object();
 }
 
-Status take(const Value& value, const char* name, const std::string& field, std::string& into) {
-  const auto member = value.get(name);
-  if (!member) return {};
-  auto text = read_string(*member, field + "." + name);
-  if (!text) return std::move(text).error();
-  into = std::move(*text);
-  return {};
-}
-
 }  // namespace
 
 Status check_responses_content(const Message& message, const std::string& field) {
@@ -56,39 +47,29 @@ Status check_responses_content(const Message& message, const std::string& field)
 }
 
 void write_responses_content(Writer& w, const Message& message) {
-  const auto raw = message::parts_of(message);
-  const auto parts = raw.empty() ? Result<std::vector<ContentPart>>(std::vector<ContentPart>())
-                                 : read_parts(raw, "", kTarget);
-  if (!parts || parts->empty()) {
-    w.string(message.text);
-    return;
-  }
-  w.begin_array();
-  for (const auto& part : *parts) write_part(w, part);
-  w.end_array();
+  write_content(w, message, kTarget, write_part);
 }
 
 Result<ContentPart> read_responses_part(const Value& value, const std::string& field) {
   if (!value.is_object()) return mismatch(field, "an object", value);
-  const auto type = value.get("type");
-  const std::string word = type && type->is_string() ? type->string() : std::string();
+  const std::string word = text_or_nothing(value, "type");
   ContentPart part;
   Status status;
   if (word == "input_image") {
     part.kind = PartKind::kImage;
-    status = take(value, "image_url", field, part.url);
-    if (status.ok()) status = take(value, "detail", field, part.detail);
+    status = take_string(value, "image_url", field, part.url);
+    if (status.ok()) status = take_string(value, "detail", field, part.detail);
     if (status.ok() && part.url.empty())
       status = base::invalid(field + ".image_url", "missing; expected a URL");
   } else if (word == "input_file") {
     part.kind = PartKind::kFile;
-    status = take(value, "file_data", field, part.file_data);
-    if (status.ok()) status = take(value, "file_id", field, part.file_id);
-    if (status.ok()) status = take(value, "filename", field, part.filename);
+    status = take_string(value, "file_data", field, part.file_data);
+    if (status.ok()) status = take_string(value, "file_id", field, part.file_id);
+    if (status.ok()) status = take_string(value, "filename", field, part.filename);
   } else if (!value.get("text")) {
     return base::invalid(field + ".text", "missing; expected a string");
   } else {
-    status = take(value, "text", field, part.text);
+    status = take_string(value, "text", field, part.text);
   }
   if (!status.ok()) return std::move(status).error();
   return part;

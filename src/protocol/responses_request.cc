@@ -75,7 +75,7 @@ class RequestReader {
   };
 
   Status read(const std::string& name, const Value& value) {
-    static constexpr std::array<Row, 18> kRows{
+    static constexpr std::array<Row, 19> kRows{
         {{"input", &RequestReader::read_input},
          {"instructions", &RequestReader::read_instructions},
          {"previous_response_id", &RequestReader::read_previous},
@@ -92,6 +92,7 @@ class RequestReader {
          {"top_logprobs", &RequestReader::read_top_logprobs},
          {"logprobs", &RequestReader::read_logprobs},
          {"n", &RequestReader::read_n},
+         {"messages", &RequestReader::read_messages},
          {"truncation", &RequestReader::read_truncation},
          {"prompt", &RequestReader::read_prompt}}};
     for (const Row& row : kRows) {
@@ -161,24 +162,12 @@ class RequestReader {
     auto tools = ResponsesTools::read(value);
     if (!tools) return std::move(tools).error();
     request_.tools = std::move(*tools);
-    request_.tools_given = true;
     return {};
   }
 
-  // {"type":"function","name"} -> {"type":"function","function":{"name"}}; a custom tool is a
-  // function, too.
   Status read_choice(const Value& value, const std::string& field) {
-    const auto type = value.is_object() ? value.get("type") : std::nullopt;
-    const auto name = value.is_object() ? value.get("name") : std::nullopt;
-    if (!type || !type->is_string() || !name || !name->is_string()) {
-      chat_.key(field).raw(value.raw());
-      return {};
-    }
-    const auto space = value.get("namespace");
-    chat_.key(field).begin_object().field("type", "function").key("function").begin_object();
-    chat_.field("name",
-                function_name(space && space->is_string() ? space->string() : "", name->string()));
-    chat_.end_object().end_object();
+    chat_.key(field);
+    write_chat_choice(chat_, value);
     return {};
   }
 
@@ -224,6 +213,10 @@ class RequestReader {
   Status read_n(const Value& value, const std::string& field) {
     if (value.raw() == "1") return {};
     return unsupported(field, "a response is one answer; ask several times");
+  }
+
+  Status read_messages(const Value&, const std::string& field) {
+    return unsupported(field, "no field of the Responses API; send input");
   }
 
   Status read_truncation(const Value& value, const std::string& field) {
@@ -292,17 +285,34 @@ Result<ResponsesRequest> read_responses_request(const Value& body, Unserved unse
   return RequestReader(body, unserved).read();
 }
 
+// {"type":"function","name"} -> {"type":"function","function":{"name"}}; a custom tool is a
+// function, too.
+void write_chat_choice(Writer& w, const Value& value) {
+  const auto type = value.is_object() ? value.get("type") : std::nullopt;
+  const auto name = value.is_object() ? value.get("name") : std::nullopt;
+  if (!type || !type->is_string() || !name || !name->is_string()) {
+    w.raw(value.raw());
+    return;
+  }
+  const auto space = value.get("namespace");
+  w.begin_object().field("type", "function").key("function").begin_object();
+  w.field("name",
+          function_name(space && space->is_string() ? space->string() : "", name->string()));
+  w.end_object().end_object();
+}
+
 base::Error in_responses_words(base::Error error) {
   struct Word {
     std::string_view chat;
     std::string_view responses;
   };
-  static constexpr std::array<Word, 6> kWords{{{"max_completion_tokens", "max_output_tokens"},
+  // What stands at a place among the messages, the client need not have sent at that place.
+  if (error.field.starts_with("messages")) error.field = "input";
+  static constexpr std::array<Word, 5> kWords{{{"max_completion_tokens", "max_output_tokens"},
                                                {"max_tokens", "max_output_tokens"},
                                                {"response_format", "text.format"},
                                                {"verbosity", "text.verbosity"},
-                                               {"reasoning_effort", "reasoning.effort"},
-                                               {"messages", "input"}}};
+                                               {"reasoning_effort", "reasoning.effort"}}};
   for (const Word& word : kWords) {
     if (!error.field.starts_with(word.chat)) continue;
     error.field.replace(0, word.chat.size(), word.responses);

@@ -15,12 +15,11 @@ namespace verbatim::protocol {
 
 // A request to POST /v1/responses, read and checked. Values own their bytes.
 struct ResponsesRequest {
-  // What `input` adds, as messages; each holds its items as they came (kInputItems).
+  // What `input` adds, as messages; each may hold its items as they came (kItems).
   std::vector<message::Message> messages;
   std::vector<std::string> items;           // of `input`, raw; a string is one of a user
   std::optional<std::string> instructions;  // of this request alone
   std::string previous_response_id;         // empty: none
-  bool tools_given = false;
   ResponsesTools tools;
   bool store = true;
   // The rest, as chat names it: a chat request's body without messages and tools.
@@ -34,6 +33,9 @@ struct ResponsesRequest {
 // absent; of equal names the last counts. With Unserved::kRefuse, items and parts that a prompt has
 // no place for are errors. Errors name the field: kInvalidRequest, kUnsupported, kTooLarge.
 base::Result<ResponsesRequest> read_responses_request(const json::Value& body, Unserved unserved);
+
+// `tool_choice` in chat's words.
+void write_chat_choice(json::Writer& w, const json::Value& value);
 
 // An error of the chat request that stands for this one, under the name that the field has here.
 base::Error in_responses_words(base::Error error);

@@ -67,6 +67,30 @@ base::Result<double> read_number(const json::Value& value, const std::string& fi
   return *number;
 }
 
+base::Status take_string(const json::Value& object, std::string_view name, const std::string& field,
+                         std::string& into) {
+  const auto value = object.get(name);
+  if (!value) return {};
+  auto text = read_string(*value, std::string(field).append(".").append(name));
+  if (!text) return std::move(text).error();
+  into = std::move(*text);
+  return {};
+}
+
+std::string text_or_nothing(const json::Value& object, std::string_view name) {
+  const auto value = object.is_object() ? object.get(name) : std::nullopt;
+  return value && value->is_string() ? value->string() : std::string();
+}
+
+base::Error too_many(std::string field, std::string_view things, std::size_t limit,
+                     std::size_t found) {
+  std::string message = "expected at most " + std::to_string(limit) + " ";
+  message.append(things).append(", found ").append(std::to_string(found));
+  auto error = base::error(base::ErrorKind::kTooLarge, std::move(message));
+  error.field = std::move(field);
+  return error;
+}
+
 base::Error too_many_members(std::string field, std::size_t limit) {
   auto error = base::error(base::ErrorKind::kTooLarge,
                            "an object with more than " + std::to_string(limit) + " members");

@@ -25,6 +25,12 @@ base::Result<bool> read_bool(const json::Value& value, const std::string& field)
 base::Result<json::Value> read_array(const json::Value& value, const std::string& field);
 base::Result<json::Value> read_object(const json::Value& value, const std::string& field);
 
+// A string under `name`; where there is none, `into` stays as it is.
+base::Status take_string(const json::Value& object, std::string_view name, const std::string& field,
+                         std::string& into);
+// The string under `name`; empty where there is none, or something else.
+std::string text_or_nothing(const json::Value& object, std::string_view name);
+
 struct IntegerRange {
   std::int64_t min = std::numeric_limits<std::int64_t>::min();
   std::int64_t max = std::numeric_limits<std::int64_t>::max();
@@ -45,6 +51,9 @@ base::Result<double> read_number(const json::Value& value, const std::string& fi
 // Objects whose members are looked up one by one may have so many.
 inline constexpr std::size_t kMaxMembers = 512;
 base::Error too_many_members(std::string field, std::size_t limit);
+// kTooLarge: more `things` ("items") than may stand in a list.
+base::Error too_many(std::string field, std::string_view things, std::size_t limit,
+                     std::size_t found);
 // Is `member` the one that counts among those of this name? (The last does.)
 bool is_last(const json::Value& object, std::string_view name, const json::Value& member);
 

@@ -123,6 +123,19 @@ def test_a_function_call_and_its_output(place, way, stream):
 
 
 @EVERY_WAY
+def test_what_was_said_of_tools_goes_on_to_hold(place, way):
+    at = place(way, [{"text": "OK"}, {"text": CALL}, {"text": CALL}])
+    first = at.create(input="hello", tools=[WEATHER], tool_choice="none")
+    assert first.status_code == 200, first.text
+    second = at.create(input="What is the weather in Rome?", previous_response_id=first.json()["id"])
+    assert second.status_code == 200, second.text
+    assert second.json()["tool_choice"] == "none" and text_of(second.json()) == CALL
+    third = at.create(input="And now?", previous_response_id=second.json()["id"], tool_choice="auto")
+    assert third.status_code == 200, third.text
+    assert third.json()["tool_choice"] == "auto" and [item["type"] for item in third.json()["output"]] == ["function_call"]
+
+
+@EVERY_WAY
 def test_the_sdk(place, way):
     at = place(way, [{"text": "one"}, {"text": "two"}, {"text": "three"}])
     first = at.sdk.responses.create(model=at.model, input="a", instructions="Be brief.", metadata={"k": "v"}, temperature=0.5)
@@ -227,7 +240,7 @@ def test_a_limit_is_incomplete(place):
     ({"input": "x", "background": True}, "background"), ({"input": "x", "unheard_of": 1}, "unheard_of"), ({"input": "x", "max_output_tokens": 0}, "max_output_tokens"),
     ({"input": "x", "reasoning": {"effort": "high"}}, "reasoning.effort"), ({"input": [{"type": "item_reference", "id": "msg_1"}]}, "input[0].type"),
     ({"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "data:,"}]}]}, "input[0].content[0]"), ({}, "input"),
-    ({"input": [{"role": "assistant", "content": "said"}]}, "input"), ({"input": [{"type": "function_call_output", "call_id": "c9", "output": "x"}]}, "input")])
+    ({"input": "x", "messages": [{"role": "user", "content": "y"}]}, "messages"), ({"input": [{"role": "assistant", "content": "said"}]}, "input"), ({"input": [{"type": "function_call_output", "call_id": "c9", "output": "x"}]}, "input")])
 def test_what_is_not_served_is_refused_by_name(place, body, field):
     at = place(TOKENS, [{"text": "never"}])
     answer = at.create(**body)

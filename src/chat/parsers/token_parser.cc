@@ -82,20 +82,19 @@ std::size_t TokenMarkers::reasoning_ids(bool open_before,
   const bool tokens = open != nullptr && close != nullptr;
   // Ids up to and with the one that closes it; all of them where none does.
   std::size_t count = 0;
+  bool closed = false;
   std::string text;
-  for (const auto id : completion) {
+  for (auto id = completion.begin(); id != completion.end() && !closed; ++id) {
     ++count;
-    if (tokens && id == close->id) break;
+    closed = tokens && *id == close->id;
     if (tokens) continue;
-    const auto bytes = tokenizer_.bytes(id);
+    const auto bytes = tokenizer_.bytes(*id);
     text += bytes;
     const auto tail = grammar_.reasoning_close.size() + bytes.size();
     const auto from = text.size() > tail ? text.size() - tail : 0;
-    if (text.find(grammar_.reasoning_close, from) != std::string::npos) break;
+    closed = text.find(grammar_.reasoning_close, from) != std::string::npos;
   }
-  const auto before_close = completion.first(count);
-  const bool closed = !reasoning_open_after(true, before_close);
-  const auto inside = closed ? before_close.first(count - 1) : before_close;
+  const auto inside = completion.first(closed ? count - 1 : count);
   return reasoning_open_after(open_before, inside) ? count : 0;
 }
 
