@@ -306,8 +306,10 @@ base::Error in_responses_words(base::Error error) {
     std::string_view chat;
     std::string_view responses;
   };
-  // What stands at a place among the messages, the client need not have sent at that place.
-  if (error.field.starts_with("messages")) error.field = "input";
+  // What stands at a place among the messages, the client need not have sent at that place; the
+  // member itself it did, where that is refused.
+  const bool refused = error.field == "messages" && error.kind == base::ErrorKind::kUnsupported;
+  if (error.field.starts_with("messages") && !refused) error.field = "input";
   static constexpr std::array<Word, 5> kWords{{{"max_completion_tokens", "max_output_tokens"},
                                                {"max_tokens", "max_output_tokens"},
                                                {"response_format", "text.format"},
