@@ -134,7 +134,8 @@ class Checks {
   // Deleted, or forgotten where the store may forget.
   [[nodiscard]] bool gone(const std::string& session) const;
   [[nodiscard]] bool in_store(const store::Turn& turn) const;
-  [[nodiscard]] const sim::Served* served_as(const store::Turn& turn, const Ids& prompt);
+  // May a turn be made of it?
+  [[nodiscard]] bool good(const sim::Served& served, bool cut) const;
   [[nodiscard]] bool diverged(const store::Turn& turn) const;
   [[nodiscard]] std::string served_with(std::int64_t seed);
   // What engines did for a request.

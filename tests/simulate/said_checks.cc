@@ -42,8 +42,7 @@ void Checks::check_said(const Turn& turn) {
   index_served();
   const Served* served = nullptr;
   for (const Served* entry : by_seed_[asked.seed + turn.choice]) {
-    const bool good = !entry->fault_fired || harmless(*entry->fault);
-    if (entry->whole && good && entry->sent == turn.usage->completion_tokens &&
+    if (entry->whole && good(*entry, false) && entry->sent == turn.usage->completion_tokens &&
         entry->prompt.size() == turn.usage->prompt_tokens)
       served = entry;
   }

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "simulate/checks.h"
+#include "simulate/generations.h"
 #include "simulate/words.h"
 
 namespace verbatim::simulate {
@@ -26,18 +27,6 @@ std::size_t count_of(std::string_view text, std::string_view part) {
   std::size_t count = 0;
   for (auto at = text.find(part); at != text.npos; at = text.find(part, at + part.size())) ++count;
   return count;
-}
-
-// As sampled; where the engine could not say them at its end, or its wire has no others, as 32-bit
-// floats.
-bool same_logprobs(const std::vector<double>& kept, const std::vector<double>& sampled,
-                   bool rounded) {
-  if (kept.size() > sampled.size()) return false;
-  for (std::size_t i = 0; i < kept.size(); ++i) {
-    const bool as_float = rounded && static_cast<float>(kept[i]) == static_cast<float>(sampled[i]);
-    if (kept[i] != sampled[i] && !as_float) return false;
-  }
-  return true;
 }
 
 template <class T>
@@ -159,17 +148,9 @@ bool Checks::cut_at_stop(const Turn& turn) const {
   return false;
 }
 
-const Served* Checks::served_as(const Turn& turn, const TokenIds& prompt) {
-  index_served();
-  const TokenIds ids = joined(turn.completion, turn.discarded);
-  const bool cut = cut_at_stop(turn);
-  // Each choice is sampled with a seed of its own.
-  for (const Served* entry : by_seed_[turn.sampling.seed.value_or(0) + turn.choice]) {
-    const bool whole = entry->whole && entry->sent == ids.size();
-    const bool all = cut ? entry->sent >= ids.size() : whole;
-    if (all && begins_with(entry->ids, ids) && entry->prompt == prompt) return entry;
-  }
-  return nullptr;
+// What goes wrong behind a cut is not read any more.
+bool Checks::good(const Served& served, bool cut) const {
+  return cut || !served.fault_fired || harmless(*served.fault);
 }
 
 // What the engine served under a seed, for messages.
@@ -217,7 +198,15 @@ void Checks::check_exact(const Turn& turn, const TokenIds& prompt) {
   check(turn.completion.size() == turn.logprobs.size() &&
             turn.discarded.size() == turn.discarded_logprobs.size(),
         "I6", "a logprob for each id of " + which, std::to_string(turn.logprobs.size()));
-  const Served* served = served_as(turn, prompt);
+  index_served();
+  const Sampled sampled{prompt, joined(turn.completion, turn.discarded),
+                        joined(turn.logprobs, turn.discarded_logprobs), cut_at_stop(turn),
+                        setup_.driven.mode->floats};
+  const bool cut = sampled.cut;
+  // Each choice is sampled with a seed of its own.
+  const Served* served =
+      generation_of(sampled, by_seed_[turn.sampling.seed.value_or(0) + turn.choice],
+                    [&](const Served& each) { return good(each, cut); });
   if (served == nullptr) {
     setup_.findings.fail("I4",
                          "the prompt (" + std::to_string(prompt.size()) + " ids) and the " +
@@ -226,13 +215,9 @@ void Checks::check_exact(const Turn& turn, const TokenIds& prompt) {
                              " as at the engine",
                          served_with(asked.seed + turn.choice));
   }
-  const auto logprobs = joined(turn.logprobs, turn.discarded_logprobs);
-  const bool cut = cut_at_stop(turn);
   if (cut) ++setup_.ledger.counts["turns cut at a stop string"];
-  check(same_logprobs(logprobs, served->logprobs, cut || setup_.driven.mode->floats), "I4",
-        "logprobs of " + which + " as sampled", "others");
-  // What goes wrong behind a cut is not read any more.
-  check(cut || !served->fault_fired || harmless(*served->fault), "proof",
+  check(same_logprobs(sampled, *served), "I4", "logprobs of " + which + " as sampled", "others");
+  check(good(*served, cut), "proof",
         "no turn out of an answer with the fault " +
             std::string(served->fault ? sim::name(*served->fault) : ""),
         which);
