@@ -46,7 +46,7 @@ Instance::Instance(base::Runtime& runtime, gateway::Model& model,
                  base::CancelSignal& cancel) {
             return route(services_, request, responder, cancel);
           },
-          counted(std::move(options.server), monitoring_)) {}
+          served(std::move(options.server), monitoring_)) {}
 
 Task<void> Instance::drain(base::MonoTime deadline) {
   co_await server_.drain(deadline);

@@ -12,8 +12,9 @@ void Monitoring::set_version(std::string_view version) {
   metrics_.gauge(kBuild, {{"version", version}}).set(1);
 }
 
-net::ServerOptions counted(net::ServerOptions server, Monitoring& monitoring) {
+net::ServerOptions served(net::ServerOptions server, Monitoring& monitoring) {
   server.metrics = &monitoring.metrics();
+  server.request_ids = true;
   return server;
 }
 

@@ -34,7 +34,7 @@ inline Monitoring& monitoring_or_own(Monitoring* shared, std::optional<Monitorin
                                      base::Files& files) {
   return shared != nullptr ? *shared : own.emplace(files);
 }
-// A server that counts there.
-net::ServerOptions counted(net::ServerOptions server, Monitoring& monitoring);
+// The server of a gateway: it counts there, and each of its answers has a request id.
+net::ServerOptions served(net::ServerOptions server, Monitoring& monitoring);
 
 }  // namespace verbatim::api

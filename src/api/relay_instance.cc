@@ -85,7 +85,7 @@ RelayInstance::RelayInstance(base::Runtime& runtime, engine::PeerOptions engine,
           runtime,
           [this](const net::Request& request, net::Responder& responder,
                  base::CancelSignal& cancel) { return route(request, responder, cancel); },
-          counted(std::move(server), monitoring_)) {}
+          served(std::move(server), monitoring_)) {}
 
 Task<void> RelayInstance::route(const net::Request& request, net::Responder& responder,
                                 base::CancelSignal& cancel) {

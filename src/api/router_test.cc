@@ -1,5 +1,7 @@
 #include "api/router.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "api/testing/gateway_on_sim.h"
@@ -183,6 +185,45 @@ TEST(Router, every_answer_has_one_server_and_one_date) {
       EXPECT_EQ(answer->headers.count("date"), 1U);
       EXPECT_EQ(answer->header("server"), "verbatim");
     }
+  });
+}
+
+TEST(Router, every_answer_has_one_request_id_whoever_makes_it) {
+  GatewayOnSim gateway;
+  gateway.script({R"({"text":"fine"})", R"({"text":"fine"})",
+                  R"({"status":429,"headers":{"x-request-id":"up-1"},)"
+                  R"("body":{"error":{"message":"slow down"}}})",
+                  R"({"status":500,"body":"flat"})"});
+  gateway.run([&](HttpCaller& c) -> Task<void> {
+    const auto turn = ask(message("user", "q"));
+    std::vector<testing::Answer> answers;
+    for (const bool stream : {false, true}) {
+      const auto body = stream ? testing::ask_with(",\"stream\":true", message("user", "q")) : turn;
+      answers.push_back(co_await c.post("/v1/chat/completions", body));
+      EXPECT_EQ(answers.back().status, 200);
+    }
+    answers.push_back(co_await c.post("/v1/chat/completions", turn));
+    EXPECT_EQ(answers.back().status, 429);
+    EXPECT_EQ(answers.back().header("x-engine-request-id"), "up-1");
+    answers.push_back(co_await c.post("/v1/chat/completions", turn));
+    answers.push_back(co_await c.post("/v1/chat/completions", "{"));
+    EXPECT_EQ(answers.back().status, 400);
+    answers.push_back(co_await c.post("/sessions/none/v1/chat/completions", turn));
+    answers.push_back(co_await c.get("/nowhere"));
+    answers.push_back(co_await c.call("PUT", "/sessions"));
+    answers.push_back(co_await c.post("/sessions", "{}"));
+    answers.push_back(co_await c.get("/health"));
+    answers.push_back(co_await c.get("/metrics"));
+    std::set<std::string> ids;
+    for (const auto& answer : answers) {
+      EXPECT_EQ(answer.headers.count("x-request-id"), 1U) << answer.status << answer.body;
+      EXPECT_TRUE(answer.header("x-request-id").starts_with("req_")) << answer.status;
+      ids.insert(std::string(answer.header("x-request-id")));
+    }
+    EXPECT_EQ(ids.size(), answers.size());
+    c.headers.add("X-Request-Id", "client-9");
+    const auto missing = co_await c.get("/nowhere");
+    EXPECT_EQ(missing.header("x-request-id"), "client-9");
   });
 }
 

@@ -37,8 +37,7 @@ constexpr char kLate[] = "the turn that is repeated takes too long";
 
 // An id that the client gives in a header. It goes into records, which are JSON, while a field of
 // HTTP may hold any byte from 0x80 on.
-base::Status read_id_header(const net::Headers& headers, const std::string& name,
-                            std::string& into) {
+base::Status check_id_header(const net::Headers& headers, const std::string& name) {
   const std::string_view value = headers.find(name);
   if (value.size() > kMaxIdHeader) {
     return base::invalid(name, "expected at most " + std::to_string(kMaxIdHeader) +
@@ -46,7 +45,6 @@ base::Status read_id_header(const net::Headers& headers, const std::string& name
   }
   if (!base::valid_utf8(value))
     return base::invalid(name, "expected UTF-8, found bytes that are none");
-  into = value;
   return {};
 }
 
@@ -89,7 +87,11 @@ Task<void> send_error(net::Responder& responder, const base::Error& error) {
   const bool verbatim = error.upstream && has_openai_shape(error.upstream->body);
   if (error.upstream) {
     for (const auto& [name, value] : error.upstream->headers) {
-      if (!describes_body(name)) headers.add(name, value);
+      if (describes_body(name)) continue;
+      // The request has one of its own, as in each of its answers.
+      const bool id = net::equals_ignoring_case(name, "x-request-id");
+      if (!id || value != responder.request_id())
+        headers.add(id ? "X-Engine-Request-Id" : name, value);
     }
   }
   const std::string body = verbatim ? error.upstream->body : protocol::openai_error_body(error);
@@ -132,6 +134,7 @@ Task<void> TurnEndpoint::handle(const net::Request& http, net::Responder& respon
   asked.report.door = door.kind;
   asked.report.owner = door.owner;
   asked.report.session_id = door.session_id;
+  asked.turn.request_id = responder.request_id();
   const Watched watched(*this, asked, responder);
   co_await handle(http, responder, gone, std::move(door), asked, cancel);
 }
@@ -239,11 +242,9 @@ base::Status TurnEndpoint::takes(const SessionOptions& options) const {
 
 // What headers say of a turn.
 base::Status TurnEndpoint::read_headers(const net::Request& http, TurnRequest& turn) {
-  if (auto status = read_id_header(http.headers, "x-request-id", turn.request_id); !status.ok())
-    return status;
-  if (auto status = read_id_header(http.headers, "x-thread-id", turn.thread_id); !status.ok())
-    return status;
-  if (turn.request_id.empty()) turn.request_id = "req_" + base::new_base62_id(runtime_.random, 24);
+  if (auto status = check_id_header(http.headers, "x-request-id"); !status.ok()) return status;
+  if (auto status = check_id_header(http.headers, "x-thread-id"); !status.ok()) return status;
+  turn.thread_id = http.headers.find("x-thread-id");
   turn.headers = headers_for_engine(http.headers, turn.request_id);
   return {};
 }
@@ -384,7 +385,7 @@ Task<TurnEndpoint::Written> TurnEndpoint::answer(Asked& asked, const protocol::C
 Task<TurnEndpoint::Written> TurnEndpoint::stream(Asked& asked, const protocol::ChatHead& head,
                                                  net::Responder& responder, const Source& source) {
   net::Headers headers;
-  headers.add("Content-Type", "text/event-stream").add("X-Request-Id", asked.turn.request_id);
+  headers.add("Content-Type", "text/event-stream");
   headers.add("Cache-Control", "no-cache").add("X-Accel-Buffering", "no");
   const auto form = asked.exchange->answer(head);
   StreamedAnswer answer(runtime_, responder, *form, asked.exchange->request.choices, headers);
@@ -408,7 +409,7 @@ Task<TurnEndpoint::Written> TurnEndpoint::stream(Asked& asked, const protocol::C
 Task<TurnEndpoint::Written> TurnEndpoint::whole(Asked& asked, const protocol::ChatHead& head,
                                                 net::Responder& responder, const Source& source) {
   net::Headers headers;
-  headers.add("Content-Type", "application/json").add("X-Request-Id", asked.turn.request_id);
+  headers.add("Content-Type", "application/json");
   const auto form = asked.exchange->answer(head);
   ShownAnswer answers(*form, asked.exchange->request.choices);
   auto turns = co_await source(answers);

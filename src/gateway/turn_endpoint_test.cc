@@ -300,7 +300,7 @@ TEST(TurnEndpoint, an_engines_error_keeps_status_headers_and_openai_body) {
     EXPECT_EQ(answer.status, 429);
     EXPECT_EQ(answer.body, body) << "byte for byte";
     EXPECT_EQ(answer.header("retry-after"), "7");
-    EXPECT_EQ(answer.header("x-request-id"), "up-1");
+    EXPECT_EQ(answer.header("x-engine-request-id"), "up-1");
     EXPECT_EQ(answer.header("content-type"), "application/json");
   }
 }

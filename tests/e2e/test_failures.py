@@ -20,7 +20,7 @@ def test_a_fault_of_the_engine_leaves_nothing(gateway, fault, stream):
     assert begun or answer.status_code == FAILING[fault], f"{answer.status_code} {answer.text}"
     error = error_of(answer)
     if fault == "http_429":
-        assert answer.headers["retry-after"] == "3" and answer.headers["x-request-id"].startswith("sim-")
+        assert answer.headers["retry-after"] == "3" and answer.headers["x-engine-request-id"].startswith("sim-") and answer.headers["x-request-id"].startswith("req_")
     if fault == "http_500":
         assert error["message"] == "Internal error."
     check_untouched(dialogue, before)

@@ -64,8 +64,8 @@ const std::vector<PeerRow> kRows{
        auto out = co_await p.ask_next();
        out += ", ";
        out += co_await p.ask_next();
-       out += " " + p.last.header("retry-after") + " " + p.last.header("x-request-id") + " " +
-              p.last.text("error", "message") + ", ";
+       out += " " + p.last.header("retry-after") + " " + p.last.header("x-engine-request-id") +
+              " " + p.last.text("error", "message") + ", ";
        out += co_await p.ask_next();
        out += ", ";
        out += co_await p.ask_next();

@@ -17,14 +17,17 @@ class ChatServer {
   explicit ChatServer(std::string_view family = "chatml", std::uint64_t seed = 7)
       : scene(family, seed),
         endpoint(scene.world.runtime, *scene.model, scene.store, scene.runner, running, replays),
-        server_(scene.world.runtime, [this](const net::Request& request, net::Responder& responder,
-                                            base::CancelSignal& cancel) {
-          Door door;
-          door.session_id = request.path.substr(1);
-          if (door.session_id.empty()) door.use = store::SessionUse::kImplicit;
-          return endpoint.handle(request, responder, cancel, std::move(door),
-                                 std::make_unique<ChatExchange>(*scene.model));
-        }) {}
+        server_(
+            scene.world.runtime,
+            [this](const net::Request& request, net::Responder& responder,
+                   base::CancelSignal& cancel) {
+              Door door;
+              door.session_id = request.path.substr(1);
+              if (door.session_id.empty()) door.use = store::SessionUse::kImplicit;
+              return endpoint.handle(request, responder, cancel, std::move(door),
+                                     std::make_unique<ChatExchange>(*scene.model));
+            },
+            with_request_ids()) {}
 
   Scene scene;
   RunningTurns running;
@@ -46,6 +49,11 @@ class ChatServer {
   [[nodiscard]] base::MonoTime now() { return scene.world.executor.clock().now(); }
 
  private:
+  static net::ServerOptions with_request_ids() {
+    net::ServerOptions options;
+    options.request_ids = true;
+    return options;
+  }
   base::Task<void> play(const std::function<base::Task<void>(HttpCaller&)>& body) {
     co_await body(*caller);
     co_await caller->stop();
