@@ -38,9 +38,11 @@ class Instance {
                                     base::Network::PortUse use) {
     return server_.start(host, port, use);
   }
-  // Lets running turns finish until `deadline`, then cancels them; returns when nothing runs any
-  // more.
+  // Lets running turns finish until `deadline`, then cancels them, and their clients are told;
+  // returns when nothing runs any more.
   base::Task<void> drain(base::MonoTime deadline);
+  // The deadline of a drain(), of one that is yet to come too, is now.
+  void hurry() { server_.hurry(); }
   // Asks the engine what only it knows: the context length. Fails when it does not answer.
   base::Task<base::Result<engine::Probe>> learn(base::MonoTime deadline);
   // In place of learn(), where another engine of the same server has said it already.

@@ -397,7 +397,7 @@ TEST(Instance, a_status_of_the_engine_passes_through_with_its_headers) {
           co_await c.post(kChat, ask_with(",\"stream\":true", message("user", "a")));
       EXPECT_EQ(answer.status, status);
       EXPECT_EQ(answer.header("retry-after"), "3");
-      EXPECT_EQ(answer.header("x-request-id"), "up-7");
+      EXPECT_EQ(answer.header("x-engine-request-id"), "up-7");
       EXPECT_EQ(answer.text("error", "message"), "no");
       EXPECT_EQ(g.store.dump(), before);
     });
@@ -498,6 +498,46 @@ TEST(Instance, shutting_down_cancels_what_still_runs_at_the_deadline) {
                EXPECT_EQ(g.store.dump(), before);
                co_await other.stop();
              });
+}
+
+// Told to end at once, or at the end of the time that running turns have.
+TEST(Instance, a_turn_that_is_ended_with_the_gateway_says_so_to_its_client) {
+  struct Row {
+    const char* more;
+    int status;
+  };
+  for (const bool hurried : {false, true}) {
+    for (const Row& row : {Row{"", 503}, Row{",\"stream\":true", 200}}) {
+      for (const bool retries : {false, true}) {
+        in_session({R"({"text":"one two three","token_delay_ms":900000})"},
+                   [&](GatewayOnSim& g, HttpCaller&) -> Task<void> {
+                     const std::string before = g.store.dump();
+                     HttpCaller other(g.world.runtime, g.port);
+                     if (retries) other.headers.add("Idempotency-Key", "once");
+                     std::optional<Answer> answer;
+                     base::spawn([](HttpCaller& by, std::string body,
+                                    std::optional<Answer>& out) -> Task<void> {
+                       out = co_await by.post(kChat, body);
+                     }(other, ask_with(row.more, message("user", "a")), answer));
+                     co_await base::sleep_for(g.world.executor, seconds(30));
+                     if (hurried) g.instance->hurry();
+                     const auto from = g.world.executor.clock().now();
+                     co_await g.instance->drain(g.in(hurried ? seconds(3600) : seconds(5)));
+                     EXPECT_LE(g.world.executor.clock().now() - from, seconds(8));
+                     EXPECT_TRUE(answer.has_value());
+                     if (answer) {
+                       // The first comment of a silent stream is sent before anything is sampled.
+                       EXPECT_EQ(answer->status, row.status) << answer->body;
+                       EXPECT_NE(answer->body.find("\"code\":\"shutting_down\""), std::string::npos)
+                           << answer->body;
+                     }
+                     EXPECT_EQ(g.engine->stats().running, 0U);
+                     EXPECT_EQ(g.store.dump(), before);
+                     co_await other.stop();
+                   });
+      }
+    }
+  }
 }
 
 TEST(Instance, committed_turns_are_in_the_record_file) {

@@ -25,9 +25,11 @@ class RelayInstance {
                                     base::Network::PortUse use) {
     return server_.start(host, port, use);
   }
-  // Lets running answers finish until `deadline`, then cuts them; returns when nothing runs any
-  // more.
+  // Lets running answers finish until `deadline`, then cuts them, and their clients are told;
+  // returns when nothing runs any more.
   base::Task<void> drain(base::MonoTime deadline);
+  // The deadline of a drain(), of one that is yet to come too, is now.
+  void hurry() { server_.hurry(); }
 
   [[nodiscard]] std::size_t connections() const { return server_.connections(); }
 

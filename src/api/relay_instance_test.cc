@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "api/testing/relay_scene.h"
+#include "base/pause.h"
 #include "base/random.h"
 #include "base/timer.h"
 #include "net/sse.h"
@@ -240,6 +241,53 @@ TEST(Relay, who_the_client_is_stays_here_and_what_it_says_of_the_request_goes_up
   EXPECT_EQ(answer.headers.count("set-cookie"), 2U);
   EXPECT_FALSE(answer.headers.has("x-hop"));
   EXPECT_EQ(answer.header("server"), "verbatim");
+}
+
+TEST(Relay, an_answer_of_an_engine_that_says_no_request_id_has_the_clients_or_a_drawn_one) {
+  for (const bool named : {false, true}) {
+    RelayScene scene;
+    scene.script({{"{}", ok_answer(), Script::Then::kClose}});
+    net::Headers headers;
+    if (named) headers.add("X-Request-Id", "client-9");
+    const auto answer = scene.post("{}", std::move(headers));
+    EXPECT_EQ(answer.headers.count("x-request-id"), 1U);
+    const auto id = answer.header("x-request-id");
+    EXPECT_TRUE(named ? id == "client-9" : id.starts_with("req_")) << id;
+  }
+}
+
+// A stream that has begun gets an event, an answer that has not a status.
+TEST(Relay, an_answer_that_is_ended_with_the_gateway_says_so_to_its_client) {
+  for (const bool begun : {false, true}) {
+    RelayScene scene;
+    base::Executor& executor = scene.world.executor;
+    scene.engine([&](const net::Request&, net::Responder& responder,
+                     base::CancelSignal& cancel) -> Task<void> {
+      if (begun) {
+        EXPECT_TRUE(responder.begin_stream(200, "text/event-stream").ok());
+        (void)co_await responder.write("data: one\n\n");
+      }
+      base::Pause pause(executor, std::nullopt, cancel);
+      (void)co_await pause;
+    });
+    std::optional<Answer> answer;
+    scene.run([&](HttpCaller&) -> Task<void> {
+      HttpCaller other(scene.world.runtime, scene.port);
+      base::spawn([](HttpCaller& by, std::optional<Answer>& out) -> Task<void> {
+        out = co_await by.post(kChat, "{}");
+      }(other, answer));
+      co_await base::sleep_for(executor, std::chrono::seconds(5));
+      scene.relay().hurry();
+      const auto from = scene.now();
+      co_await scene.relay().drain(from + std::chrono::hours(1));
+      EXPECT_LE(scene.now() - from, std::chrono::seconds(3));
+      co_await other.stop();
+    });
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_EQ(answer->status, begun ? 200 : 503) << answer->body;
+    EXPECT_NE(answer->body.find("shutting_down"), std::string::npos) << answer->body;
+    EXPECT_EQ(answer->body.starts_with("data: one\n\n"), begun);
+  }
 }
 
 TEST(Relay, without_a_key_of_its_own_nothing_takes_the_place_of_the_clients) {

@@ -260,7 +260,10 @@ Run add_serve(CLI::App& program) {
   command->footer(
       "Example: verbatim serve --engine http://127.0.0.1:30000 --tokenizer models/qwen3 "
       "--record-dir records --port 8080\n"
-      "`verbatim doctor --engine URL` shows what an engine is and how it would be driven.");
+      "`verbatim doctor --engine URL` shows what an engine is and how it would be driven.\n"
+      "SIGTERM or Ctrl-C ends it: running answers have 30 s to end; a second one ends them at "
+      "once, "
+      "and their clients are told.");
   return [options, command] {
     options->by_environment = said_by_environment(*command);
     return run(*options);

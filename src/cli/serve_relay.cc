@@ -1,6 +1,7 @@
 #include "cli/serve_relay.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -30,9 +31,8 @@ struct Part {
   api::RelayInstance instance;
 };
 
-Task<void> shut_down(Part& part, net::AsioLoop& loop) {
+Task<void> shut_down(Part& part) {
   co_await part.instance.drain(part.runtime.clock().now() + std::chrono::seconds(kDrainSeconds));
-  loop.stop();
 }
 
 class Relaying {
@@ -80,11 +80,25 @@ class Relaying {
 
  private:
   void stop() {
-    if (std::exchange(stopping_, true)) return;
+    if (std::exchange(stopping_, true)) return hurry();
     log_.notice("shutting down: running answers may end within " + std::to_string(kDrainSeconds) +
-                " s");
+                " s; another signal ends them now");
     for (std::size_t i = 0; i < loops_.size(); ++i)
-      loops_[i].post([this, i] { base::spawn(shut_down(*parts_[i], loops_[i])); });
+      loops_[i].post([this, i] { base::spawn(end_part(*parts_[i])); });
+  }
+
+  // The first loop hears signals for all: none stops before all have ended.
+  Task<void> end_part(Part& part) {
+    co_await shut_down(part);
+    if (++ended_ < parts_.size()) co_return;
+    for (std::size_t i = 0; i < parts_.size(); ++i) loops_[i].post([this, i] { loops_[i].stop(); });
+  }
+
+  void hurry() {
+    if (std::exchange(hurried_, true)) return;
+    log_.notice("told again: what still runs ends now");
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      loops_[i].post([this, i] { parts_[i]->instance.hurry(); });
   }
 
   const RelayOptions& options_;
@@ -94,6 +108,8 @@ class Relaying {
   api::Monitoring monitoring_{*files_};
   std::unique_ptr<base::Worker> worker_ = base::thread_worker("files");
   bool stopping_ = false;
+  bool hurried_ = false;
+  std::atomic<std::size_t> ended_ = 0;  // parts
   net::LoopThreads loops_;
   std::vector<std::unique_ptr<Part>> parts_;
 };

@@ -1,5 +1,6 @@
 #include "cli/serve_turns.h"
 
+#include <atomic>
 #include <mutex>
 #include <utility>
 
@@ -71,10 +72,9 @@ Task<void> learn(Part& part, const std::string& engine, gateway::Model& model, L
   }
 }
 
-Task<void> shut_down(Part& part, net::AsioLoop& loop) {
+Task<void> shut_down(Part& part) {
   co_await part.learning.idle();
   co_await part.instance->drain(part.runtime.clock().now() + kDrainTime);
-  loop.stop();
 }
 
 // What becomes of replicas, for operators. Each thread finds it out for itself; it is told once.
@@ -238,15 +238,29 @@ class Serving {
   }
 
   void stop() {
-    if (std::exchange(stopping_, true)) return;
+    if (std::exchange(stopping_, true)) return hurry();
     log_.notice("shutting down: running turns may end within " + std::to_string(kDrainSeconds) +
-                " s");
+                " s; another signal ends them now");
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       loops_[i].post([this, i] {
         parts_[i]->stop_learning.fire("shutting down");
-        base::spawn(shut_down(*parts_[i], loops_[i]));
+        base::spawn(end_part(*parts_[i]));
       });
     }
+  }
+
+  // The first loop hears signals for all: none stops before all have ended.
+  Task<void> end_part(Part& part) {
+    co_await shut_down(part);
+    if (++ended_ < parts_.size()) co_return;
+    for (std::size_t i = 0; i < parts_.size(); ++i) loops_[i].post([this, i] { loops_[i].stop(); });
+  }
+
+  void hurry() {
+    if (std::exchange(hurried_, true)) return;
+    log_.notice("told again: what still runs ends now");
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      loops_[i].post([this, i] { parts_[i]->instance->hurry(); });
   }
 
   const ServeOptions& options_;
@@ -262,6 +276,8 @@ class Serving {
   gateway::Replays replays_;
   gateway::SessionsInUse in_use_;
   bool stopping_ = false;
+  bool hurried_ = false;
+  std::atomic<std::size_t> ended_ = 0;  // parts
   net::LoopThreads loops_;
   std::vector<std::unique_ptr<Part>> parts_;
   std::unique_ptr<StoreHome> store_;  // ends before the loops that it answers on

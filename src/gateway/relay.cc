@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "gateway/error_policy.h"
 #include "gateway/turn_endpoint.h"
 #include "net/end_to_end.h"
 #include "net/sse.h"
@@ -97,18 +98,25 @@ Task<void> Relay::handle(const net::Request& request, net::Responder& responder,
   up.body = request.body;
   up.cancel = &gone;
   auto response = co_await peer_.forward(up);
-  if (!response.ok()) co_return co_await send_error(responder, response.error());
+  if (!response.ok()) {
+    const auto failure = told_end(std::move(response).error(), gone);
+    co_return co_await send_error(responder, failure);
+  }
   const base::CancelHook hang_up(gone, [&response] { response->close(); });
-  co_await pass_back(*response, responder);
+  co_await pass_back(*response, responder, gone);
 }
 
-Task<void> Relay::pass_back(net::ClientResponse& response, net::Responder& responder) {
+Task<void> Relay::pass_back(net::ClientResponse& response, net::Responder& responder,
+                            const base::CancelSignal& gone) {
   const auto silence = [this] { return peer_.in(peer_.options().idle_timeout); };
   // While nothing was sent, what breaks can still be told as an error.
   Result<std::string_view> bytes = std::string_view();
   const bool with_head = response.arrived();
   if (with_head) bytes = co_await response.read_arrived(silence());
-  if (!bytes.ok()) co_return co_await send_error(responder, bytes.error());
+  if (!bytes.ok()) {
+    const auto failure = told_end(std::move(bytes).error(), gone);
+    co_return co_await send_error(responder, failure);
+  }
   const net::BodyEnd end = end_of(response);
   EventStream events(response, end);
   auto sent = responder.begin_stream(response.status(), relayed_down(response.headers()), end);
@@ -118,7 +126,9 @@ Task<void> Relay::pass_back(net::ClientResponse& response, net::Responder& respo
     sent = co_await responder.write(*bytes);
     if (!sent.ok()) co_return;
     bytes = co_await response.read_arrived(silence());
-    if (!bytes.ok()) co_return co_await break_off(responder, events, bytes.error());
+    if (bytes.ok()) continue;
+    const auto failure = told_end(std::move(bytes).error(), gone);
+    co_return co_await break_off(responder, events, failure);
   }
   if (sent.ok()) (void)co_await responder.end(*bytes);
 }

@@ -31,7 +31,8 @@ class Relay {
                           base::CancelSignal& gone);
 
  private:
-  base::Task<void> pass_back(net::ClientResponse& response, net::Responder& responder);
+  base::Task<void> pass_back(net::ClientResponse& response, net::Responder& responder,
+                             const base::CancelSignal& gone);
 
   engine::HttpPeer& peer_;
 };

@@ -1,7 +1,9 @@
 """Ends of clients, sessions, engines and gateways in the middle of a turn."""
 import json
+import signal
 import subprocess
 import threading
+import time
 
 import httpx
 import pytest
@@ -125,6 +127,27 @@ def test_a_gateway_told_to_end_finishes_its_turns(make_stack):
     assert answers and answers[0].status_code == 200, "the running turn was not finished"
     assert stack.gateway.program.process.returncode == 0
     assert len(dialogue.lines()) == 1
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streaming"])
+def test_a_gateway_told_twice_ends_at_once_and_its_clients_hear_of_it(make_stack, stream):
+    stack = make_stack("--token-delay-ms", 500, "--text", "word " * 600)
+    dialogue = Dialogue(stack.gateway)
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(dialogue.send(dialogue.body(user("Hello"), stream=stream))))
+    thread.start()
+    until(lambda: stack.sim.stats()["completion_tokens"] > 1, "the engine samples")
+    process = stack.gateway.program.process
+    process.send_signal(signal.SIGTERM)
+    until(lambda: "another signal ends them now" in stack.gateway.program.errors(), "the first signal was heard")
+    told = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 0
+    assert time.monotonic() - told < 10
+    thread.join(10)
+    assert answers and answers[0].status_code == (200 if stream else 503)
+    assert error_of(answers[0])["code"] == "shutting_down"
+    assert dialogue.lines() == []
 
 
 @pytest.mark.parametrize("threads", [1, 2])

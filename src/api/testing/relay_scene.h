@@ -36,6 +36,7 @@ class RelayScene {
   // One POST of a chat request.
   Answer post(std::string body, net::Headers headers = {});
 
+  [[nodiscard]] RelayInstance& relay() { return *relay_; }
   [[nodiscard]] base::MonoTime now() { return world.executor.clock().now(); }
 
  private:
