@@ -8,7 +8,8 @@
 namespace verbatim::gateway {
 
 // Deletes sessions to which nothing was committed for `ttl`, and for which no turn is under way or
-// ended since. Whoever created them, and how. Reading keeps no session.
+// ended since. Whoever created them, and how. Reading keeps no session. A request that comes in
+// that very moment keeps the session, or finds it gone: it never fails behind its work.
 //
 // Life: one per gateway, on one executor; run() until it is stopped.
 class SessionExpiry {

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "gateway/testing/scene.h"
+#include "gateway/testing/chat_server.h"
 
 namespace verbatim::gateway {
 namespace {
 
+using testing::Answer;
 using testing::FakeEngine;
+using testing::HttpCaller;
 using testing::Scene;
 using namespace chat::testing;  // NOLINT(google-build-using-namespace)
 
@@ -135,6 +137,73 @@ TEST(SessionExpiry, a_turn_that_is_committed_meanwhile_keeps_its_session) {
   e.run(Expiring::take(e.scene.store.expire_session(Expiring::kUsed, before), expired));
   EXPECT_FALSE(**expired);
   EXPECT_TRUE(e.there(Expiring::kUsed));
+}
+
+// A gateway whose sessions are all idle when a sweep begins that takes a second for each of them.
+struct Moment {
+  Moment() : expiry(executor(), server.scene.store, server.scene.in_use, nullptr, kTtl) {}
+
+  base::sim::SimExecutor& executor() { return server.scene.world.executor; }
+  // A conversation that goes on with a request `later` than the sweep begins; its answer.
+  Answer ask(const std::string& path, base::Duration later) {
+    Answer answer;
+    server.run([&](HttpCaller& c) -> base::Task<void> {
+      const auto first = co_await c.post(path, kFirst);
+      EXPECT_EQ(first.status, 200) << first.body;
+      co_await base::sleep_for(executor(), kTtl + std::chrono::minutes(1));
+      base::spawn(expiry.sweep(stop));
+      co_await base::sleep_for(executor(), later);
+      answer = co_await c.post(path, kNext);
+      co_await base::sleep_for(executor(), std::chrono::seconds(5));
+    });
+    return answer;
+  }
+  // Sessions of the turns that were sampled.
+  [[nodiscard]] std::vector<std::string> sampled() const {
+    std::vector<std::string> sessions;
+    for (const auto& asked : server.scene.engine.asked) sessions.push_back(asked.routing_key);
+    return sessions;
+  }
+
+  static constexpr const char* kFirst = R"({"messages":[{"role":"user","content":"1"}]})";
+  static constexpr const char* kNext =
+      R"({"messages":[{"role":"user","content":"1"},{"role":"assistant","content":"ok"},)"
+      R"({"role":"user","content":"2"}]})";
+  testing::ChatServer server;
+  SessionExpiry expiry;
+  base::CancelSignal stop;
+};
+
+TEST(SessionExpiry, a_request_finds_its_session_expired_or_keeps_it_whenever_it_comes) {
+  for (int ms = 0; ms <= 2000; ms += 100) {
+    Moment m;
+    m.server.scene.store.expire_takes = std::chrono::seconds(1);
+    const auto answer = m.ask("/s1", std::chrono::milliseconds(ms));
+    EXPECT_EQ(answer.status, 404) << "at " << ms << " ms: " << answer.body;
+    EXPECT_EQ(m.sampled().size(), 1U) << "sampled in vain at " << ms << " ms";
+  }
+}
+
+TEST(SessionExpiry, a_request_goes_on_where_its_session_could_not_be_deleted) {
+  Moment m;
+  m.server.scene.store.expire_takes = std::chrono::seconds(1);
+  m.server.scene.store.expire_fails = base::error(base::ErrorKind::kUnavailable, "the disk");
+  EXPECT_EQ(m.ask("/s1", std::chrono::milliseconds(500)).status, 200);
+}
+
+TEST(SessionExpiry, a_conversation_that_no_session_was_named_for_begins_anew_when_it_expires) {
+  // The sweep is over before the request comes, while it is under way, or while it is looked up.
+  for (const int look_up_ms : {0, 3000}) {
+    for (int ms = 0; ms <= 2000; ms += 100) {
+      Moment m;
+      m.server.scene.store.expire_takes = std::chrono::seconds(1);
+      m.server.scene.store.takes_turns_takes = std::chrono::milliseconds(look_up_ms);
+      const auto answer = m.ask("/", std::chrono::milliseconds(ms));
+      EXPECT_EQ(answer.status, 200) << "at " << ms << " ms: " << answer.body;
+      ASSERT_EQ(m.sampled().size(), 2U);
+      EXPECT_NE(m.sampled()[0], m.sampled()[1]);
+    }
+  }
 }
 
 TEST(SessionExpiry, a_sweep_ends_when_it_is_stopped) {

@@ -173,10 +173,14 @@ Task<void> TurnEndpoint::handle(const net::Request& http, net::Responder& respon
   asked.turn.session_spec = door.spec;
   auto key = retry_key(http, door);
   if (!key) co_return co_await refuse(asked, responder, key.error());
-  // From before the session is looked up: a deletion either is seen by the look-up, or sees the
-  // turn.
-  if (!door.session_id.empty())
+  // From before the session is looked up: a deletion, or an expiry, either is seen by the look-up,
+  // or sees the turn.
+  if (!door.session_id.empty()) {
     asked.running.emplace(running_, runtime_.executor, door.session_id, cancel);
+    asked.held.emplace(runner_.in_use(), runtime_.executor, door.session_id);
+    asked.held->leaves_no_time();  // the turn's own does
+    co_await asked.held->entered();
+  }
   const auto session = co_await find_session(door);
   if (!session) co_return co_await refuse(asked, responder, session.error());
 

@@ -58,6 +58,7 @@ class TurnEndpoint {
     std::unique_ptr<Exchange> exchange;
     TurnRequest turn;
     std::optional<RunningTurns::Entry> running;  // in a session
+    std::optional<SessionsInUse::Hold> held;
     TurnReport report;
     bool repeats = false;  // it reads the answer to another request
     bool deleted = false;  // its session was, meanwhile

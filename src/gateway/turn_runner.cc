@@ -135,11 +135,12 @@ Task<Result<Turns>> TurnRunner::run(TurnRequest& request, TurnObserver& observer
   // From here on, so that the session does not expire while its turns are looked up.
   SessionsInUse::Hold named(request.session_id.empty() ? nullptr : options_.in_use,
                             runtime_.executor, request.session_id);
-  const auto plan = co_await this->plan(request, received);
+  co_await named.entered();
+  std::optional<SessionsInUse::Hold> found;
+  const auto plan = co_await plan_held(request, received, found);
   if (!plan) co_return plan.error();
   request.watch.skip();
   observer.on_planned();
-  SessionsInUse::Hold hold(options_.in_use, runtime_.executor, plan->session_id);
 
   base::CancelSignal stop;
   base::CancelHook on_cancel(cancel, [&] { stop.fire(cancel.reason()); });
@@ -170,8 +171,8 @@ Task<Result<Turns>> TurnRunner::run(TurnRequest& request, TurnObserver& observer
   observer.on_committing();
   auto recorded = co_await commit(std::move(added), *plan, request);
   if (recorded) {
-    named.committed();
-    hold.committed();
+    named.leaves_no_time();
+    if (found) found->leaves_no_time();
   }
   co_return recorded;
 }
@@ -189,6 +190,20 @@ Task<void> TurnRunner::run_choice(Running& turn, TurnObserver& observer, Choice&
   if (!choice.first_failure) co_return;
   choice.first_failure = std::move(answered).error();
   choice.stop.fire("another choice of the request failed");
+}
+
+// A request that names no session finds one by its history, and may find one that expires.
+Task<Result<Plan>> TurnRunner::plan_held(TurnRequest& request, base::MonoTime received,
+                                         std::optional<SessionsInUse::Hold>& found) {
+  for (;;) {
+    const std::uint64_t expiries = options_.in_use == nullptr ? 0 : options_.in_use->expiries();
+    auto plan = co_await this->plan(request, received);
+    const bool finds = plan && options_.in_use != nullptr && request.session_id.empty();
+    if (!finds || (found && found->session_id() == plan->session_id)) co_return std::move(plan);
+    found.emplace(options_.in_use, runtime_.executor, plan->session_id);
+    co_await found->entered();
+    if (!plan->parent || options_.in_use->expiries() == expiries) co_return std::move(plan);
+  }
 }
 
 Task<Result<Plan>> TurnRunner::plan(TurnRequest& request, base::MonoTime received) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -89,10 +90,15 @@ class TurnRunner {
   // Takes what another engine of the same server has said.
   void adopt(const engine::Probe& probe);
   [[nodiscard]] base::Duration turn_timeout() const { return options_.turn_timeout; }
+  // Null: sessions don't expire.
+  [[nodiscard]] SessionsInUse* in_use() const { return options_.in_use; }
 
  private:
   struct Running;
   struct Choice;
+  // A plan whose session does not expire while `found` lives, if not for its name already.
+  base::Task<base::Result<Plan>> plan_held(TurnRequest& request, base::MonoTime received,
+                                           std::optional<SessionsInUse::Hold>& found);
   base::Task<base::Result<Plan>> plan(TurnRequest& request, base::MonoTime received);
   using Sampling = base::Result<std::unique_ptr<engine::TokenStream>>;
   // Has the engine begin: by ids, or by messages.

@@ -24,7 +24,10 @@ class FlakyStore final : private KeptStore, public store::testing::ForwardingSto
   std::optional<base::Error> session_fails;
   std::optional<base::Error> commit_fails;  // nothing is changed then
   std::optional<base::Error> takes_none;    // takes_turns() and probe() fail with it
+  std::optional<base::Error> expire_fails;  // nothing is changed then
   base::Duration commit_takes{0};           // before it is done
+  base::Duration expire_takes{0};           // the same
+  base::Duration takes_turns_takes{0};
   int finds = 0;
   int newests = 0;
   int commits = 0;  // begun
@@ -39,7 +42,14 @@ class FlakyStore final : private KeptStore, public store::testing::ForwardingSto
     if (commit_fails) co_return *commit_fails;
     co_return co_await inner_.commit(std::move(added));
   }
+  base::Task<base::Result<bool>> expire_session(std::string id, std::int64_t before_ms) override {
+    if (expire_takes.count() != 0) co_await base::sleep_for(runtime_.executor, expire_takes);
+    if (expire_fails) co_return *expire_fails;
+    co_return co_await inner_.expire_session(std::move(id), before_ms);
+  }
   base::Task<base::Status> takes_turns(std::string session_id, store::SessionUse use) override {
+    if (takes_turns_takes.count() != 0)
+      co_await base::sleep_for(runtime_.executor, takes_turns_takes);
     if (takes_none) co_return *takes_none;
     co_return co_await inner_.takes_turns(std::move(session_id), use);
   }

@@ -21,6 +21,12 @@ Task<void> keep(Task<T> task, std::optional<T>& into) {
   into.emplace(co_await std::move(task));
 }
 
+RunnerOptions told(SessionsInUse& in_use) {
+  RunnerOptions options;
+  options.in_use = &in_use;
+  return options;
+}
+
 }  // namespace
 
 Task<base::Status> Watcher::on_chunk(std::span<const message::Event> more,
@@ -38,7 +44,7 @@ Scene::Scene(std::string_view family, std::uint64_t seed)
       engine(world.runtime),
       store(world.runtime),
       planner(*model, store, kKey),
-      runner(world.runtime, *model, engine, store, nullptr, kKey) {
+      runner(world.runtime, *model, engine, store, nullptr, kKey, told(in_use)) {
   add_session(kSession);
 }
 

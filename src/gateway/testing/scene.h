@@ -38,6 +38,7 @@ class Scene {
   std::unique_ptr<Model> model;
   FakeEngine engine;
   FlakyStore store;
+  SessionsInUse in_use;
   Planner planner;
   TurnRunner runner;
   Watcher watcher;
