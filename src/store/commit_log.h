@@ -14,6 +14,7 @@ namespace verbatim::store {
 struct CommitPoint {
   std::uint64_t number = 0;  // of a turn, over all sessions, from 1; 0: in front of all
   std::string proof;         // of what that turn holds
+  std::uint64_t ended = 0;   // of the session that was ended last, see Ended; 0: in front of all
   bool operator==(const CommitPoint&) const = default;
 };
 
@@ -44,6 +45,21 @@ class CommitLog {
   using Visit = std::function<base::Status(const Changed& changed)>;
   // In order of their creation. `visit` may ask the log.
   virtual base::Status each_changed(std::uint64_t number, const Visit& visit) = 0;
+
+  // A session with turns that was deleted, or has expired. Its name may have come to another since.
+  struct Ended {
+    enum class Why { kDeleted, kExpired };
+    std::uint64_t number = 0;  // in the order in which they ended, from 1
+    std::string session;
+    std::uint64_t turns = 0;
+    Why why = Why::kDeleted;
+    std::int64_t at_ms = 0;
+  };
+  using VisitEnded = std::function<base::Status(const Ended& ended)>;
+  // Those behind `number`, in their order, where the store was told to keep them.
+  virtual base::Status each_ended(std::uint64_t number, const VisitEnded& visit) = 0;
+  // Nobody will ask for those up to `number` any more. Thread-safe.
+  virtual void forget_ended(std::uint64_t number) = 0;
 
   // As of Store.
   virtual base::Result<std::vector<TurnPtr>> turns(const std::string& session) = 0;

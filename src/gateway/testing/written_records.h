@@ -19,20 +19,24 @@ class ListedLog final : public store::CommitLog {
  public:
   std::vector<trajectory::TurnPtr> committed;
   std::set<std::string> deleted;
+  std::vector<Ended> ended;
+  std::set<std::uint64_t> gone;  // turns of the ended ones
+  std::uint64_t forgotten = 0;   // ended ones up to here
   std::string name = "store1";
   int asked = 0;  // for what changed
 
   [[nodiscard]] std::string store_id() const override { return name; }
   base::Result<store::CommitPoint> newest() override { return point(committed.size()); }
   base::Result<bool> follows(const store::CommitPoint& before) override {
-    return before.number <= committed.size() && point(before.number) == before;
+    return before.number <= committed.size() && before.ended <= ended.size() &&
+           point(before.number).proof == before.proof;
   }
   base::Status each_changed(std::uint64_t number, const Visit& visit) override {
     ++asked;
     std::map<std::string, Changed> sessions;
     for (std::size_t i = 0; i < committed.size(); ++i) {
       const auto& turn = *committed[i];
-      if (deleted.contains(turn.session_id)) continue;
+      if (deleted.contains(turn.session_id) || gone.contains(turn.id)) continue;
       Changed& changed = sessions[turn.session_id];
       changed.session = turn.session_id;
       changed.turns.push_back({turn.seq, turn.parent ? turn.parent->seq : 0, turn.id});
@@ -44,10 +48,24 @@ class ListedLog final : public store::CommitLog {
     }
     return {};
   }
+  void end(const std::string& session, std::uint64_t turns, Ended::Why why = Ended::Why::kDeleted) {
+    ended.push_back({ended.size() + 1, session, turns, why, 77});
+    for (const auto& turn : committed) {
+      if (turn->session_id == session) gone.insert(turn->id);
+    }
+  }
+  base::Status each_ended(std::uint64_t number, const VisitEnded& visit) override {
+    for (const auto& each : ended) {
+      if (each.number <= std::max(number, forgotten)) continue;
+      if (auto status = visit(each); !status.ok()) return status;
+    }
+    return {};
+  }
+  void forget_ended(std::uint64_t number) override { forgotten = std::max(forgotten, number); }
   base::Result<std::vector<trajectory::TurnPtr>> turns(const std::string& session) override {
     std::vector<trajectory::TurnPtr> found;
     for (const auto& turn : committed) {
-      if (turn->session_id == session) found.push_back(turn);
+      if (turn->session_id == session && !gone.contains(turn->id)) found.push_back(turn);
     }
     return found;
   }
@@ -57,7 +75,7 @@ class ListedLog final : public store::CommitLog {
 
  private:
   [[nodiscard]] store::CommitPoint point(std::size_t number) const {
-    return {number, number == 0 ? "" : std::to_string(committed[number - 1]->id)};
+    return {number, number == 0 ? "" : std::to_string(committed[number - 1]->id), ended.size()};
   }
 };
 

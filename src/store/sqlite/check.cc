@@ -31,6 +31,9 @@ constexpr std::pair<const char*, const char*> kNone[] = {
     {"SELECT count(*) FROM (SELECT root, session FROM turn EXCEPT "
      "SELECT root, session FROM root_use)",
      "turns whose root is not known to be used by their session"},
+    {"SELECT count(*) FROM turn WHERE continued <> "
+     "((session, seq) IN (SELECT session, parent FROM turn))",
+     "turns of which it is not known whether they have a child"},
 };
 
 class Check {

@@ -15,10 +15,14 @@ using base::Status;
 constexpr std::size_t kPage = 256;
 constexpr std::size_t kDigits = 32;
 
+constexpr const char* kLastEnded =
+    "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'ended'), 0)";
+
 class SqliteCommitLog final : public CommitLog {
  public:
-  SqliteCommitLog(Connection connection, const std::string& key)
+  SqliteCommitLog(Connection connection, const std::string& key, EndedNoted& noted)
       : connection_(std::move(connection)),
+        noted_(noted),
         id_(base::sha256_hex("the commits of " + key).substr(0, kDigits)) {}
 
   Status prepare() {
@@ -27,6 +31,8 @@ class SqliteCommitLog final : public CommitLog {
         {&changed_,
          "SELECT number, id FROM session WHERE number > ? AND newest > ? ORDER BY number LIMIT ?"},
         {&places_, "SELECT seq, parent, id, body FROM turn WHERE session = ? ORDER BY seq"},
+        {&ended_,
+         "SELECT number, session, turns, why, at_ms FROM ended WHERE number > ? ORDER BY number"},
     });
     if (!status.ok()) return status;
     auto reader = Reader::of(connection_, nullptr);
@@ -40,15 +46,21 @@ class SqliteCommitLog final : public CommitLog {
   Result<CommitPoint> newest() override {
     const auto number = connection_.integer(kLastCommit);
     if (!number) return number.error();
+    // Read behind it: what is committed to a session that has the name of one that ended behind
+    // this is behind the point, too.
+    const auto ended = connection_.integer(kLastEnded);
+    if (!ended) return ended.error();
     auto proof = proof_of(*number);
     if (!proof) return std::move(proof).error();
-    return CommitPoint{unstored(*number), std::move(*proof)};
+    return CommitPoint{unstored(*number), std::move(*proof), unstored(*ended)};
   }
 
   Result<bool> follows(const CommitPoint& point) override {
     const auto number = connection_.integer(kLastCommit);
     if (!number) return number.error();
-    if (unstored(*number) < point.number) return false;
+    const auto ended = connection_.integer(kLastEnded);
+    if (!ended) return ended.error();
+    if (unstored(*number) < point.number || unstored(*ended) < point.ended) return false;
     const auto proof = proof_of(stored(point.number));
     if (!proof) return proof.error();
     // Its session may have been deleted since.
@@ -69,6 +81,26 @@ class SqliteCommitLog final : public CommitLog {
         if (auto status = visit(*changed); !status.ok()) return status;
       }
       last = page->back().first;
+    }
+  }
+
+  Status each_ended(std::uint64_t number, const VisitEnded& visit) override {
+    Use rows(ended_);
+    rows->bind(1, stored(number));
+    for (;;) {
+      const auto there = rows->step();
+      if (!there) return there.error();
+      if (!*there) return {};
+      const Ended ended{
+          unstored(rows->integer(0)), std::string(rows->bytes(1)), unstored(rows->integer(2)),
+          rows->integer(3) == 0 ? Ended::Why::kDeleted : Ended::Why::kExpired, rows->integer(4)};
+      if (auto status = visit(ended); !status.ok()) return status;
+    }
+  }
+
+  void forget_ended(std::uint64_t number) override {
+    auto noted = noted_.load();
+    while (noted < number && !noted_.compare_exchange_weak(noted, number)) {
     }
   }
 
@@ -124,15 +156,17 @@ class SqliteCommitLog final : public CommitLog {
   }
 
   Connection connection_;
+  EndedNoted& noted_;
   const std::string id_;
   std::unique_ptr<Reader> reader_;
-  Statement body_, changed_, places_;
+  Statement body_, changed_, places_, ended_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<CommitLog>> commit_log(Connection connection, const std::string& key) {
-  auto log = std::make_unique<SqliteCommitLog>(std::move(connection), key);
+Result<std::unique_ptr<CommitLog>> commit_log(Connection connection, const std::string& key,
+                                              EndedNoted& noted) {
+  auto log = std::make_unique<SqliteCommitLog>(std::move(connection), key, noted);
   if (auto status = log->prepare(); !status.ok()) return std::move(status).error();
   return std::unique_ptr<CommitLog>(std::move(log));
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -17,7 +19,12 @@ inline constexpr const char* kLastCommit =
 inline constexpr const char* kLastSession =
     "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'session'), 0)";
 
-// Of an open store; `connection` is its own, `key` the store's.
-base::Result<std::unique_ptr<CommitLog>> commit_log(Connection connection, const std::string& key);
+// Ended sessions up to this number are of use to nobody: said by those who read the log, heeded
+// when the next ones end.
+using EndedNoted = std::atomic<std::uint64_t>;
+
+// Of an open store; `connection` is its own, `key` the store's. `noted` outlives it.
+base::Result<std::unique_ptr<CommitLog>> commit_log(Connection connection, const std::string& key,
+                                                    EndedNoted& noted);
 
 }  // namespace verbatim::store::sqlite

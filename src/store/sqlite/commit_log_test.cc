@@ -11,8 +11,15 @@ namespace {
 using testing::full_turn;
 using testing::SqliteStage;
 
+DatabaseOptions keeping_ended() {
+  DatabaseOptions options;
+  options.keep_ended = true;
+  return options;
+}
+
 struct Logged {
-  Logged() : stage(1), random(2) {}
+  explicit Logged(DatabaseOptions options = keeping_ended())
+      : stage(1, std::move(options)), random(2) {}
 
   TurnPtr add(const std::string& session, TurnPtr parent = nullptr) {
     NewTurns added(full_turn(random, session, std::move(parent)), SessionUse::kImplicit);
@@ -29,6 +36,19 @@ struct Logged {
     const auto status = log()->each_changed(number, [&](const CommitLog::Changed& changed) {
       text += changed.session + ":" + std::to_string(changed.first_new) + "/" +
               std::to_string(changed.turns.size()) + " ";
+      return base::Status();
+    });
+    EXPECT_TRUE(status.ok());
+    return text;
+  }
+
+  // "number:session/turns/why ..."
+  std::string ended(std::uint64_t number) {
+    std::string text;
+    const auto status = log()->each_ended(number, [&](const CommitLog::Ended& ended) {
+      text += std::to_string(ended.number) + ":" + ended.session + "/" +
+              std::to_string(ended.turns) +
+              (ended.why == CommitLog::Ended::Why::kDeleted ? "/deleted " : "/expired ");
       return base::Status();
     });
     EXPECT_TRUE(status.ok());
@@ -71,6 +91,37 @@ TEST(CommitLog, gives_places_with_their_parents) {
     return base::Status();
   });
   EXPECT_TRUE(status.ok());
+}
+
+TEST(CommitLog, tells_of_sessions_that_have_ended_until_it_is_told_to_forget_them) {
+  Logged l;
+  l.add("a", l.add("a"));
+  l.add("b");
+  l.add("c");
+  ASSERT_TRUE(l.stage.run(l.stage.store().create_session(SessionSpec("empty", 1))).ok());
+  l.erase("a");
+  EXPECT_EQ(l.newest().ended, 1U);
+  EXPECT_TRUE(l.stage.run(l.stage.store().expire_session("b", INT64_MAX)).value());
+  l.erase("empty");
+  EXPECT_EQ(l.ended(0), "1:a/2/deleted 2:b/1/expired ") << "of one without turns nothing is left";
+  EXPECT_EQ(l.ended(1), "2:b/1/expired ");
+  ASSERT_TRUE(l.stage.restart());
+  EXPECT_EQ(l.ended(0), "1:a/2/deleted 2:b/1/expired ");
+  l.log()->forget_ended(1);
+  l.erase("c");
+  EXPECT_EQ(l.ended(0), "2:b/1/expired 3:c/1/deleted ");
+  auto point = l.newest();
+  EXPECT_EQ(point.ended, 3U);
+  EXPECT_TRUE(l.log()->follows(point).value());
+  point.ended = 4;
+  EXPECT_FALSE(l.log()->follows(point).value()) << "an older copy of the store";
+}
+
+TEST(CommitLog, nothing_is_kept_of_sessions_that_end_where_nobody_asks) {
+  Logged l{DatabaseOptions()};
+  l.add("a");
+  l.erase("a");
+  EXPECT_EQ(l.ended(0), "");
 }
 
 TEST(CommitLog, sessions_come_in_pages_and_none_is_left_out) {

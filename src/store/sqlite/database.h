@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "base/worker.h"
 #include "store/commit_log.h"
+#include "store/sqlite/commit_log.h"
 #include "store/sqlite/reader.h"
 #include "store/sqlite/reserve.h"
 #include "store/sqlite/writer.h"
@@ -26,6 +27,8 @@ struct DatabaseOptions {
   std::uint64_t owner_sessions = 0;  // created by one owner; more are refused; 0: any number
   // Of one of them, as SessionInfo counts them: more turns are refused.
   std::uint64_t implicit_session_bytes = std::uint64_t{512} << 20;
+  // Sessions that end are kept for the commit log until it is told to forget them.
+  bool keep_ended = false;
   // Of the disk, kept so that sessions can be deleted when it is full.
   std::uint64_t reserve_bytes = 0;
   std::size_t queued_reads = 8192;  // more are refused with kUnavailable
@@ -86,7 +89,7 @@ class Database {
   [[nodiscard]] const std::string& path() const { return options_.path; }
   [[nodiscard]] int schema_found() const { return schema_found_; }
   // Reads on a connection of its own. Ends before this.
-  [[nodiscard]] base::Result<std::unique_ptr<CommitLog>> commit_log() const;
+  [[nodiscard]] base::Result<std::unique_ptr<CommitLog>> commit_log();
 
  private:
   Database(DatabaseWorkers workers, DatabaseOptions options);
@@ -105,6 +108,7 @@ class Database {
     std::unique_ptr<base::FilePlace> place;
   };
   std::vector<Place> places_;  // set before anything is written
+  EndedNoted ended_noted_ = 0;
   std::string key_;
   int schema_found_ = 0;
   PathCache cache_;

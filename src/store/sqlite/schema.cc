@@ -58,6 +58,18 @@ CREATE TABLE response(id TEXT NOT NULL UNIQUE, session INTEGER NOT NULL, turn IN
   input BLOB NOT NULL);
 CREATE INDEX response_session ON response(session);
 )"},
+    // Whether a turn has a child stands in its row, which lies beside those of its session: an
+    // index of parents would be one more page to write with each commit.
+    {4, R"(
+ALTER TABLE turn ADD COLUMN continued INTEGER NOT NULL DEFAULT 0;
+UPDATE turn SET continued = 1
+  WHERE (session, seq) IN (SELECT session, parent FROM turn WHERE parent <> 0);
+)"},
+    // Sessions that are gone and of which others are to hear: see CommitLog::Ended.
+    {5, R"(
+CREATE TABLE ended(number INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL,
+  turns INTEGER NOT NULL, why INTEGER NOT NULL, at_ms INTEGER NOT NULL);
+)"},
 };
 static_assert(std::size(kSteps) == kSchemaVersion);
 

@@ -127,9 +127,9 @@ class Creation final : public Change<Status> {
 class Deletion final : public Change<Status> {
  public:
   Deletion(Database& database, base::Executor& executor, const std::string& id)
-      : Change(database, executor), id_(id) {}
+      : Change(database, executor), id_(id), now_ms_(executor.clock().wall_ms()) {}
   [[nodiscard]] bool frees() const override { return true; }
-  Status apply(Tables& tables) override { return tables.erase(id_, result_); }
+  Status apply(Tables& tables) override { return tables.erase(id_, now_ms_, result_); }
   void settle(const Status& batch) override {
     if (!batch.ok()) return answer(batch);
     if (result_->ok()) database_.cache().deleted(id_);
@@ -138,6 +138,7 @@ class Deletion final : public Change<Status> {
 
  private:
   const std::string& id_;
+  const std::int64_t now_ms_;
   std::optional<Status> result_;
 };
 
@@ -145,9 +146,12 @@ class Expiry final : public Change<Result<bool>> {
  public:
   Expiry(Database& database, base::Executor& executor, const std::string& id,
          std::int64_t before_ms)
-      : Change(database, executor), id_(id), before_ms_(before_ms) {}
+      : Change(database, executor),
+        id_(id),
+        before_ms_(before_ms),
+        now_ms_(executor.clock().wall_ms()) {}
   [[nodiscard]] bool frees() const override { return true; }
-  Status apply(Tables& tables) override { return tables.expire(id_, before_ms_, result_); }
+  Status apply(Tables& tables) override { return tables.expire(id_, before_ms_, now_ms_, result_); }
   void settle(const Status& batch) override {
     if (!batch.ok()) return answer(batch.error());
     if (*result_) database_.cache().deleted(id_);
@@ -156,7 +160,7 @@ class Expiry final : public Change<Result<bool>> {
 
  private:
   const std::string& id_;
-  const std::int64_t before_ms_;
+  const std::int64_t before_ms_, now_ms_;
   std::optional<bool> result_;
 };
 

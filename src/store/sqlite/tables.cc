@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "store/rules.h"
-#include "store/sqlite/commit_log.h"
 
 namespace verbatim::store::sqlite {
 
@@ -69,9 +68,7 @@ Status Tables::prepare() {
       {&erase_session_, "DELETE FROM session WHERE number = ?"},
       {&oldest_implicit_,
        "SELECT id FROM session WHERE implicit = 1 AND owner = ? ORDER BY newest, number LIMIT 1"},
-      {&find_parent_, "SELECT id, branch, root FROM turn WHERE session = ? AND seq = ?"},
-      // Children come behind their parent, so little is read where it is the newest.
-      {&find_child_, "SELECT 1 FROM turn WHERE session = ?1 AND seq > ?2 AND parent = ?2 LIMIT 1"},
+      {&find_parent_, "SELECT id, branch, root, continued FROM turn WHERE session = ? AND seq = ?"},
       {&find_id_, "SELECT 1 FROM turn WHERE id = ?"},
       {&same_digest_, "SELECT 1 FROM turn WHERE digest = ? LIMIT 1"},
       {&roots_of_, "SELECT DISTINCT root FROM turn WHERE session = ?"},
@@ -85,6 +82,8 @@ Status Tables::prepare() {
       {&note_commit_,
        "INSERT INTO meta VALUES('commits', ?) ON CONFLICT(name) DO UPDATE SET value = "
        "excluded.value"},
+      {&note_end_, "INSERT INTO ended(session, turns, why, at_ms) VALUES(?, ?, ?, ?)"},
+      {&forget_ends_, "DELETE FROM ended WHERE number <= ?"},
   });
 }
 
@@ -178,108 +177,6 @@ Status Tables::created_by(const std::string& owner, std::uint64_t*& count) {
   return {};
 }
 
-Status Tables::expire(const std::string& id, std::int64_t before_ms, std::optional<bool>& result) {
-  std::optional<SessionRow> session;
-  if (auto status = find_session(id, session); !status.ok()) return status;
-  result = session && session->info.last_used_ms < before_ms;
-  return *result ? erase_session(*session) : Status();
-}
-
-Status Tables::erase(const std::string& id, std::optional<Status>& result) {
-  std::optional<SessionRow> session;
-  if (auto status = find_session(id, session); !status.ok()) return status;
-  if (!session) {
-    result = no_session(id);
-    return {};
-  }
-  result = Status();
-  return erase_session(*session);
-}
-
-Status Tables::erase_session(const SessionRow& session) {
-  const std::int64_t number = stored(session.info.number);
-  if (auto status = erase_unused_roots(number); !status.ok()) return status;
-  if (auto status = responses_.erase_of(session.info.number); !status.ok()) return status;
-  for (auto* erase : {&erase_bodies_, &erase_turns_, &erase_session_}) {
-    erase->bind(1, number);
-    if (auto status = erase->run(); !status.ok()) return status;
-  }
-  if (session.info.implicit) count({session.info.spec->owner, session.disk, false});
-  const auto own = created_by_.find(session.info.spec->owner);
-  if (!session.info.implicit && own != created_by_.end()) --own->second;
-  return note_last_commit();
-}
-
-Status Tables::erase_response(const std::string& id, ErasedResponse& erased) {
-  erased = {};
-  std::optional<ResponseRows::Place> place;
-  if (auto status = responses_.find(id, place); !status.ok() || !place) return status;
-  erased.found = true;
-  {
-    Use find(find_session_id_);
-    find->bind(1, stored(place->session));
-    bool there = false;
-    if (auto status = any(find, there); !status.ok()) return status;
-    if (there) erased.session = find->bytes(0);
-  }
-  std::optional<SessionRow> session;
-  if (auto status = find_session(erased.session, session); !status.ok()) return status;
-  if (!session)
-    return base::error(base::ErrorKind::kInternal,
-                       "a response without its session; the file is "
-                       "damaged");
-  if (session->info.implicit && place->last) return erase_session(*session);
-  if (auto status = responses_.erase(id); !status.ok()) return status;
-  ++session->info.version;
-  session->disk -= std::min(session->disk, place->bytes);
-  if (session->info.implicit) count({session->info.spec->owner, place->bytes, false});
-  // Its place among those that leave stays: nothing was committed to it.
-  shrink_session_.bind(1, stored(session->info.number));
-  shrink_session_.bind(2, stored(session->info.version));
-  shrink_session_.bind(3, stored(session->disk));
-  if (auto status = shrink_session_.run(); !status.ok()) return status;
-  erased.change = Change{std::move(session->info), {}};
-  return {};
-}
-
-Status Tables::note_last_commit() {
-  if (noted_commit_ == last_commit_) return {};
-  {
-    Use last(last_body_);
-    bool there = false;
-    if (auto status = any(last, there); !status.ok()) return status;
-    if (there && last->integer(0) == last_commit_) return {};
-  }
-  note_commit_.bind(1, last_commit_);
-  noted_commit_ = last_commit_;
-  return note_commit_.run();
-}
-
-Status Tables::erase_unused_roots(std::int64_t session) {
-  std::vector<std::int64_t> roots;
-  {
-    Use all(roots_of_);
-    all->bind(1, session);
-    for (bool more = true; more;) {
-      if (auto status = any(all, more); !status.ok()) return status;
-      if (more) roots.push_back(all->integer(0));
-    }
-  }
-  for (const auto root : roots) {
-    unuse_root_.bind(1, root);
-    unuse_root_.bind(2, session);
-    if (auto status = unuse_root_.run(); !status.ok()) return status;
-    Use use(root_used_);
-    use->bind(1, root);
-    bool used = false;
-    if (auto status = any(use, used); !status.ok()) return status;
-    if (used) continue;
-    erase_root_.bind(1, root);
-    if (auto status = erase_root_.run(); !status.ok()) return status;
-  }
-  return {};
-}
-
 Status Tables::find_parent(std::uint64_t session, const Turn& parent,
                            std::optional<Parent>& found) {
   Use find(find_parent_);
@@ -289,11 +186,8 @@ Status Tables::find_parent(std::uint64_t session, const Turn& parent,
   if (auto status = any(find, there); !status.ok()) return status;
   // A session that was deleted and made again has other turns under the same numbers.
   if (!there || unstored(find->integer(0)) != parent.id) return {};
-  found = Parent{unstored(find->integer(1)), find->integer(2), false};
-  Use child(find_child_);
-  child->bind(1, stored(session));
-  child->bind(2, stored(parent.seq));
-  return any(child, found->continued);
+  found = Parent{unstored(find->integer(1)), find->integer(2), find->integer(3) != 0};
+  return {};
 }
 
 Status Tables::find_root(const PreparedTurns& prepared, SessionRow& session, std::int64_t& root) {
@@ -404,36 +298,6 @@ Status Tables::insert_turns(PreparedTurns& prepared, SessionRow& session,
     if (!status.ok()) return status;
   }
   return update_session(session);
-}
-
-// Of the owner who has most; where that is `keep` alone, of the next one.
-Status Tables::oldest_implicit(const std::string& keep, std::string& oldest) {
-  const auto& owners = implicit_bytes_.by_size();
-  for (auto owner = owners.rbegin(); owner != owners.rend(); ++owner) {
-    Use find(oldest_implicit_);
-    find->bind_text(1, owner->second);
-    bool there = false;
-    if (auto status = any(find, there); !status.ok()) return status;
-    if (there && find->bytes(0) != keep) {
-      oldest = find->bytes(0);
-      return {};
-    }
-  }
-  return {};
-}
-
-Status Tables::shrink(const std::string& keep, std::vector<std::string>& dropped) {
-  while (implicit_bytes_.total() > limits_.implicit_bytes) {
-    std::string oldest;
-    if (auto status = oldest_implicit(keep, oldest); !status.ok()) return status;
-    if (oldest.empty()) return {};
-    std::optional<SessionRow> session;
-    if (auto status = find_session(oldest, session); !status.ok()) return status;
-    if (!session) return {};
-    if (auto status = erase_session(*session); !status.ok()) return status;
-    dropped.push_back(std::move(oldest));
-  }
-  return {};
 }
 
 }  // namespace verbatim::store::sqlite

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "store/owner_bytes.h"
+#include "store/sqlite/commit_log.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/path_cache.h"
 #include "store/sqlite/response_rows.h"
@@ -34,6 +35,8 @@ class Tables {
     // most, the one that committed longest ago goes.
     std::uint64_t implicit_bytes = 0;
     std::uint64_t owner_sessions = 0;  // created by one owner; 0: as many as there may be
+    // Ended sessions are kept until their number is here. Null: none is.
+    const EndedNoted* ended = nullptr;
   };
   // `cache` saves reading what sessions were made with.
   static base::Result<Tables> of(Connection& connection, PathCache& cache, Limits limits);
@@ -42,10 +45,12 @@ class Tables {
   using ChangeResult = std::optional<base::Result<Change>>;
   // kConflict: id or secret are taken. kInvalidRequest: the owner has as many as it may have.
   base::Status create(const std::shared_ptr<const SessionSpec>& spec, ChangeResult& result);
-  // kNotFound.
-  base::Status erase(const std::string& id, std::optional<base::Status>& result);
+  // kNotFound. `now_ms`: when it ends.
+  base::Status erase(const std::string& id, std::int64_t now_ms,
+                     std::optional<base::Status>& result);
   // erase() of one that was last used before `before_ms`; false: it is gone, or was used since.
-  base::Status expire(const std::string& id, std::int64_t before_ms, std::optional<bool>& result);
+  base::Status expire(const std::string& id, std::int64_t before_ms, std::int64_t now_ms,
+                      std::optional<bool>& result);
   // Gives the turns their seqs and branches, and leaves them in the change. kNotFound when session
   // or parent are gone, kConflict when a turn is there already.
   base::Status add(PreparedTurns& prepared, ChangeResult& result);
@@ -84,6 +89,7 @@ class Tables {
                               SessionRow& made);
   base::Status update_session(const SessionRow& session);
   base::Status erase_session(const SessionRow& session);
+  base::Status note_end(const SessionRow& session, CommitLog::Ended::Why why, std::int64_t now_ms);
   base::Status erase_unused_roots(std::int64_t session);
   // Numbers of commits are never used again, see commit_log.h: where the last one's body is gone,
   // `meta` keeps its number.
@@ -117,9 +123,10 @@ class Tables {
   Statement find_session_, find_session_id_, find_spec_, find_secret_, count_created_,
       insert_session_, update_session_;
   Statement shrink_session_, erase_session_, oldest_implicit_;
-  Statement find_parent_, find_child_, find_id_, same_digest_;
+  Statement find_parent_, find_id_, same_digest_;
   Statement roots_of_, unuse_root_, root_used_, erase_root_;
   Statement erase_bodies_, erase_turns_, last_body_, note_commit_;
+  Statement note_end_, forget_ends_;
 };
 
 }  // namespace verbatim::store::sqlite

@@ -13,6 +13,8 @@ Status TurnRows::prepare(Connection& connection) {
       {&insert_turn_,
        "INSERT INTO turn(session, seq, parent, id, branch, root, digest, body) "
        "VALUES(?, ?, ?, ?, ?, ?, ?, ?)"},
+      {&continue_parent_,
+       "UPDATE turn SET continued = 1 WHERE session = ? AND seq = ? AND continued = 0"},
       {&insert_body_, "INSERT INTO body(number, bytes) VALUES(?, ?)"},
       {&find_root_, "SELECT number FROM root WHERE hash = ?"},
       {&insert_root_, "INSERT INTO root(hash, bytes) VALUES(?, ?)"},
@@ -32,7 +34,10 @@ Status TurnRows::insert(std::uint64_t session, const TurnRow& row, std::string_v
   insert_turn_.bind(6, row.root);
   insert_turn_.bind_bytes(7, stored(row.digest));
   insert_turn_.bind(8, row.body);
-  return insert_turn_.run();
+  if (auto status = insert_turn_.run(); !status.ok() || row.parent == 0) return status;
+  continue_parent_.bind(1, stored(session));
+  continue_parent_.bind(2, stored(row.parent));
+  return continue_parent_.run();
 }
 
 Result<TurnRows::Root> TurnRows::use_root(std::string_view hash, std::string_view bytes,

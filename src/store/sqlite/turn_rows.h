@@ -22,6 +22,7 @@ class TurnRows {
   // `connection` outlives this.
   base::Status prepare(Connection& connection);
 
+  // Its parent has a child from now on.
   base::Status insert(std::uint64_t session, const TurnRow& row, std::string_view body);
 
   struct Root {
@@ -33,7 +34,7 @@ class TurnRows {
 
  private:
   Connection* connection_ = nullptr;
-  Statement insert_turn_, insert_body_, find_root_, insert_root_, use_root_;
+  Statement insert_turn_, continue_parent_, insert_body_, find_root_, insert_root_, use_root_;
 };
 
 }  // namespace verbatim::store::sqlite
