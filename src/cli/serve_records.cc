@@ -14,10 +14,10 @@ std::string counted(std::uint64_t count, const std::string& what) {
 
 void tell(const gateway::RecordRepair& done, const std::string& dir, Log& log) {
   const std::string where = "record files in " + dir + ": ";
-  if (done.lines + done.cut != 0)
+  if (done.lines + done.ends + done.cut != 0)
     log.notice(where + "brought to what the store holds: " + counted(done.lines, "line") +
                " written, " + counted(done.files, "file") + " made, " + counted(done.cut, "file") +
-               " cut");
+               " cut, " + counted(done.ends, "file") + " ended");
   if (done.unordered != 0)
     log.tell(
         LogLevel::kWarn,

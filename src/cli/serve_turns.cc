@@ -292,6 +292,7 @@ Exit serve_turns(const ServeOptions& options, std::shared_ptr<gateway::Model> mo
                  std::vector<Chosen> chosen, gateway::ApiKeys keys, Log& log) {
   StoreOptions kept = options.store;
   kept.owners = keys.owners();
+  kept.keep_ended = !options.record_dir.empty();
   auto store = StoreHome::open(*base::system_files(), kept);
   if (!store.ok()) return log.fail(store.error(), Exit::kUsage);
   log.notice("conversations are kept in " + (*store)->describe());

@@ -110,6 +110,7 @@ Result<std::unique_ptr<StoreHome>> StoreHome::open(base::Files& files, const Sto
   store::sqlite::DatabaseOptions database;
   database.path = *path;
   database.owner_sessions = options.owner_sessions;
+  database.keep_ended = options.keep_ended;
   if (options.memory_mb != 0) {
     database.cache_bytes = std::size_t{options.memory_mb} << 20;
     database.page_bytes = std::clamp(database.cache_bytes / 16, kLeastPages, database.page_bytes);

@@ -23,6 +23,7 @@ struct StoreOptions {
   std::uint64_t owner_sessions = 0;  // that one owner may have created; 0: any number
   std::uint64_t memory_mb = 0;       // of a file's turns in memory; 0: as the store likes
   std::size_t owners = 1;            // among whom a store in memory is shared out
+  bool keep_ended = false;           // of what is made from the store: see DatabaseOptions
 
   void add(CLI::App& command);
   // The option that was given, for whom it can't mean anything; null: none.

@@ -129,6 +129,25 @@ class Comparison {
 
 }  // namespace
 
+std::optional<std::uint64_t> find_missing_end(std::string_view text,
+                                              const std::unordered_set<std::uint64_t>& again) {
+  bool open = false;
+  std::uint64_t at = 0;
+  for (;;) {
+    const auto end = text.find('\n', at);
+    if (end == std::string_view::npos) {
+      // Half a line is one that it ends, too: nobody knows more of it.
+      open = open || at < text.size();
+      break;
+    }
+    const Line line = read_line(text.substr(at, end - at), at);
+    if (line.kind == Line::Kind::kTurn && again.contains(line.turn)) break;
+    if (line.kind != Line::Kind::kBroken) open = line.kind == Line::Kind::kTurn;
+    at = end + 1;
+  }
+  return open ? std::optional(at) : std::nullopt;
+}
+
 RecordGaps find_gaps(std::string_view text, const store::CommitLog::Changed& session) {
   return Comparison(text, session).run();
 }

@@ -25,6 +25,10 @@ std::string record_line(const trajectory::TurnPtr& turn, const RecordPlace& plac
 // Does the prompt of `turn` begin with the whole row of the turn `written`?
 bool extends_row(const trajectory::Turn& turn, std::uint64_t written);
 
+// Why a file ends.
+inline constexpr std::string_view kEndDeleted = "deleted";
+inline constexpr std::string_view kEndExpired = "expired";
+
 // The line that ends a session's file: {"schema_version":"tito.session.v1", session_id, turns,
 // reason, ts}.
 std::string session_end_line(const std::string& session_id, std::uint64_t turns,

@@ -22,6 +22,7 @@ std::string line_of(const CommitPoint& point) {
       .field("schema_version", kSchema)
       .field("commits", point.number)
       .field("proof", point.proof)
+      .field("ended", point.ended)
       .end_object();
   return w.take() + "\n";
 }
@@ -35,9 +36,12 @@ CommitPoint point_of(std::string_view line) {
   const auto proof = document->root().get("proof");
   if (!schema || !schema->is_string() || schema->string() != kSchema) return {};
   if (!number || !number->is_number() || !proof || !proof->is_string()) return {};
+  const auto ended = document->root().get("ended");
   const auto value = number->integer();
-  if (!value || *value < 0) return {};
-  return {static_cast<std::uint64_t>(*value), std::string(proof->string())};
+  const auto last = ended && ended->is_number() ? ended->integer() : 0;
+  if (!value || *value < 0 || !last || *last < 0) return {};
+  return {static_cast<std::uint64_t>(*value), std::string(proof->string()),
+          static_cast<std::uint64_t>(*last)};
 }
 
 }  // namespace
@@ -73,6 +77,7 @@ Status RecordMark::write(const CommitPoint& point) {
   auto status = (*file)->append(line_of(point));
   if (status.ok()) status = (*file)->sync();
   if (!status.ok()) (void)(*file)->truncate(before);
+  if (status.ok()) log_.forget_ended(point.ended);
   return status;
 }
 

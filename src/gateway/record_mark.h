@@ -13,8 +13,8 @@
 namespace verbatim::gateway {
 
 // How far a folder of record files is: a point in the store's order of commits, up to which each
-// turn has its line on disk. So a start looks only at what was committed behind it, and at nothing
-// where the gateway was ended in good order.
+// turn, and each session that has ended, has its line on disk. So a start looks only at what was
+// committed behind it, and at nothing where the gateway was ended in good order.
 //
 // Kept in DIR/<id of the store>.mark, a line per point, of which the last whole one holds. It moves
 // on behind each `lines` commits, and at the end. A commit that began before the point was asked
@@ -25,7 +25,10 @@ namespace verbatim::gateway {
 // that writes lines, and ends before this. begin() to failed(): any thread.
 class RecordMark {
  public:
-  static constexpr std::uint64_t kLines = 4096;
+  // To see that lines are on disk waits for all that is written to their file system, neighbours'
+  // files too, and holds up the store's own syncs meanwhile: so it is done seldom. A start compares
+  // so many commits in seconds.
+  static constexpr std::uint64_t kLines = 65536;
   RecordMark(base::Files& files, base::Worker& worker, store::CommitLog& log,
              const std::string& dir, std::uint64_t lines = kLines);
 
@@ -34,7 +37,7 @@ class RecordMark {
   // All in front of `point` has its line: sees that it is on disk, and notes it. Blocking.
   base::Status write(const store::CommitPoint& point);
 
-  // A commit begins; what is returned is handed to end() behind its line.
+  // A commit, or a deletion, begins; what is returned is handed to end() behind its line.
   std::uint64_t begin();
   void end(std::uint64_t began);
   void failed();

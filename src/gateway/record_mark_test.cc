@@ -44,6 +44,40 @@ TEST(RecordMark, does_not_pass_a_commit_whose_line_is_yet_to_come) {
   EXPECT_GT(w.marked(), 0U);
 }
 
+TEST(RecordMark, does_not_pass_a_session_that_is_gone_and_whose_end_is_yet_to_come) {
+  WrittenRecords w;
+  w.scene.add_session("s2");
+  w.first("s2");
+  w.recorder.ending("s2");
+  w.log.end("s2", 1);
+  auto turn = w.first();
+  for (int i = 0; i < 6; ++i) turn = w.next(turn);
+  w.scene.world.executor.run_until_idle();
+  EXPECT_EQ(w.mark.read()->ended, 0U);
+  EXPECT_EQ(w.log.forgotten, 0U);
+  w.scene.run(w.recorder.session_ended(w.scene.world.executor, "s2", "deleted", 1));
+  for (int i = 0; i < 6; ++i) turn = w.next(turn);
+  w.scene.world.executor.run_until_idle();
+  EXPECT_EQ(w.mark.read()->ended, 1U);
+  EXPECT_EQ(w.log.forgotten, 1U);
+}
+
+TEST(RecordMark, stays_where_an_end_could_not_be_written) {
+  WrittenRecords w;
+  auto turn = w.first();
+  w.scene.world.executor.run_until_idle();
+  w.recorder.ending(Scene::kSession);
+  w.log.end(Scene::kSession, 1);
+  w.files().options().fail_append = 1000;
+  w.scene.run(w.recorder.session_ended(w.scene.world.executor, Scene::kSession, "deleted", 1));
+  w.files().options().fail_append = 0;
+  w.mark.close();
+  w.scene.world.executor.run_until_idle();
+  EXPECT_EQ(w.mark.read()->ended, 0U);
+  EXPECT_EQ(w.repair().ends, 1U);
+  EXPECT_EQ(lines_of(w.text()).size(), 2U);
+}
+
 TEST(RecordMark, stays_where_a_line_could_not_be_written) {
   WrittenRecords w;
   auto turn = w.first();

@@ -1,5 +1,9 @@
 #include "gateway/record_repair.h"
 
+#include <map>
+#include <optional>
+#include <unordered_set>
+
 #include "gateway/record_gaps.h"
 #include "gateway/record_line.h"
 
@@ -19,6 +23,18 @@ class Repair {
  public:
   Repair(const RecordFolder& folder, CommitLog& log, const RepairProgress& progress)
       : folder_(folder), log_(log), progress_(progress) {}
+
+  // Sessions that ended behind `number`.
+  Status ended_behind(std::uint64_t number) {
+    // Of several that had one name, one after the other, all but the last were followed by lines.
+    std::map<std::string, CommitLog::Ended> last;
+    auto status = log_.each_ended(number, [&last](const CommitLog::Ended& ended) {
+      last[ended.session] = ended;
+      return Status();
+    });
+    for (auto it = last.begin(); it != last.end() && status.ok(); ++it) status = end(it->second);
+    return status;
+  }
 
   // Sessions with turns behind `number`.
   Status changed_behind(std::uint64_t number) {
@@ -44,8 +60,44 @@ class Repair {
   [[nodiscard]] const RecordRepair& done() const { return done_; }
 
  private:
+  [[nodiscard]] std::string path_of(const std::string& session) const {
+    return folder_.dir + "/" + session + std::string(kSuffix);
+  }
+
+  // What a session that has its name since has behind the end is written anew with what it lacks.
+  Status end(const CommitLog::Ended& ended) {
+    const std::string path = path_of(ended.session);
+    if (!folder_.files.exists(path)) return {};
+    std::unordered_set<std::uint64_t> again;
+    const auto turns = log_.turns(ended.session);
+    if (!turns && turns.error().kind == ErrorKind::kUnavailable) return turns.error();
+    if (turns) {
+      for (const auto& turn : *turns) again.insert(turn->id);
+    }
+    std::optional<std::uint64_t> at;
+    {
+      const auto mapped = folder_.files.map(path);
+      if (!mapped) return mapped.error();
+      const auto bytes = (*mapped)->bytes();
+      at = find_missing_end({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, again);
+    }
+    if (!at) return {};
+    auto file = folder_.files.open_append(path);
+    if (!file) return std::move(file).error();
+    if ((*file)->size() > *at) {
+      if (auto status = (*file)->truncate(*at); !status.ok()) return status;
+    }
+    const std::string_view why =
+        ended.why == CommitLog::Ended::Why::kDeleted ? kEndDeleted : kEndExpired;
+    auto status =
+        (*file)->append(session_end_line(ended.session, ended.turns, why, ended.at_ms) + "\n");
+    if (!status.ok()) (void)(*file)->truncate(*at);
+    if (status.ok()) ++done_.ends;
+    return status;
+  }
+
   Status compare(const CommitLog::Changed& session) {
-    const std::string path = folder_.dir + "/" + session.session + std::string(kSuffix);
+    const std::string path = path_of(session.session);
     RecordGaps gaps;
     std::uint64_t size = 0;
     const bool there = folder_.files.exists(path);
@@ -123,6 +175,8 @@ Result<RecordRepair> repair_records(const RecordFolder& folder, CommitLog& log, 
   if (!follows) return follows.error();
   Repair repair(folder, log, progress);
   const std::uint64_t number = *follows ? from->number : 0;
+  const std::uint64_t ended = *follows ? from->ended : 0;
+  if (auto status = repair.ended_behind(ended); !status.ok()) return std::move(status).error();
   if (auto status = repair.changed_behind(number); !status.ok()) return std::move(status).error();
   if (number == 0) {
     if (auto status = repair.count_foreign(); !status.ok()) return std::move(status).error();

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "gateway/record_line.h"
 #include "gateway/testing/written_records.h"
 
 namespace verbatim::gateway {
 namespace {
 
 using testing::lines_of;
+using testing::Scene;
 using testing::WrittenRecords;
 
 std::string joined(const std::vector<std::string>& lines) {
@@ -139,6 +141,105 @@ TEST(RecordRepair, the_mark_of_another_store_or_of_a_newer_state_of_this_one_is_
   w.log.name = "store2";
   RecordMark other(w.files(), w.slow, w.log, "records");
   EXPECT_EQ(other.read()->number, 0U);
+}
+
+TEST(RecordRepair, the_disk_is_waited_for_as_often_for_many_files_as_for_one) {
+  const auto waits_for = [](int sessions) {
+    WrittenRecords w;
+    for (int i = 0; i < sessions; ++i) {
+      const std::string id = "r" + std::to_string(i);
+      w.scene.add_session(id);
+      w.commit_without_line(id);
+    }
+    const auto before = w.files().waits();
+    EXPECT_EQ(w.repair().files, static_cast<std::uint64_t>(sessions));
+    const auto waits = w.files().waits() - before;
+    w.files().crash();
+    for (int i = 0; i < sessions; ++i) EXPECT_NE(w.text("r" + std::to_string(i)), "");
+    return waits;
+  };
+  EXPECT_EQ(waits_for(20), waits_for(1));
+}
+
+// What a deletion leaves behind when the process ends before its line: cut anywhere.
+TEST(RecordRepair, a_session_that_is_gone_gets_its_end_and_no_second_one) {
+  WrittenRecords w;
+  w.tell();
+  const std::string lines = w.text();
+  w.repair();
+  w.log.end(Scene::kSession, 5, store::CommitLog::Ended::Why::kExpired);
+  const std::string whole = lines + session_end_line(Scene::kSession, 5, "expired", 77) + "\n";
+  for (std::size_t size = lines.size(); size < whole.size(); ++size) {
+    w.log.forgotten = 0;
+    w.forget_mark();
+    w.set_text(whole.substr(0, size));
+    EXPECT_EQ(w.repair().ends, 1U);
+    ASSERT_EQ(w.text(), whole) << "cut to " << size;
+    w.forget_mark();
+    w.log.forgotten = 0;
+    EXPECT_EQ(w.repair().ends, 0U) << "it is there";
+    EXPECT_EQ(w.text(), whole);
+  }
+}
+
+TEST(RecordRepair, an_end_behind_the_mark_alone_is_looked_for_and_forgotten_then) {
+  WrittenRecords w;
+  w.tell();
+  w.repair();
+  w.log.end(Scene::kSession, 5);
+  EXPECT_EQ(w.repair().ends, 1U);
+  EXPECT_EQ(w.log.forgotten, 1U);
+  const std::string whole = w.text();
+  // What a consumer did with it since is its own affair.
+  w.log.forgotten = 0;
+  w.set_text(lines_of(whole)[0]);
+  EXPECT_EQ(w.repair().ends, 0U);
+}
+
+TEST(RecordRepair, half_a_line_of_a_session_that_is_gone_does_not_stay) {
+  WrittenRecords w;
+  w.tell();
+  const std::string first = lines_of(w.text())[0];
+  w.repair();
+  w.log.end(Scene::kSession, 5);
+  const std::string end = session_end_line(Scene::kSession, 5, "deleted", 77) + "\n";
+  for (std::size_t size = 1; size < first.size(); size += 7) {
+    w.log.forgotten = 0;
+    w.forget_mark();
+    w.set_text(first.substr(0, size));
+    w.repair();
+    ASSERT_EQ(w.text(), end) << "cut to " << size;
+  }
+}
+
+TEST(RecordRepair, a_session_without_a_file_gets_no_end) {
+  WrittenRecords w;
+  w.tell();
+  ASSERT_TRUE(w.files().remove("records/s1.jsonl").ok());
+  w.log.end(Scene::kSession, 5);
+  EXPECT_EQ(w.repair().ends, 0U);
+  EXPECT_FALSE(w.files().exists("records/s1.jsonl"));
+}
+
+TEST(RecordRepair, a_missing_end_stands_in_front_of_what_came_to_its_name_later) {
+  WrittenRecords w;
+  w.first();
+  const std::string before = w.text();
+  w.log.end(Scene::kSession, 1);
+  const auto root = w.first();
+  w.next(root);
+  const std::string later = w.text().substr(before.size());
+  const std::string whole =
+      before + session_end_line(Scene::kSession, 1, "deleted", 77) + "\n" + later;
+  for (const std::string& found : {before + later, before, before + later.substr(0, 30), whole}) {
+    w.forget_mark();
+    w.log.forgotten = 0;
+    w.set_text(found);
+    w.repair();
+    EXPECT_EQ(w.text().substr(0, whole.size() - later.size()),
+              whole.substr(0, whole.size() - later.size()));
+    EXPECT_EQ(lines_of(w.text()).size(), 4U) << w.text();
+  }
 }
 
 TEST(RecordRepair, a_disk_that_fails_is_told_and_the_next_start_goes_on) {

@@ -32,7 +32,7 @@ Status Recorder::open() {
 void Recorder::committing(const std::string& session_id) {
   std::lock_guard lock(mutex_);
   UnderWay& under_way = under_way_[session_id];
-  if (under_way.commits++ == 0 && mark_ != nullptr) under_way.began = mark_->begin();
+  if (under_way.changes++ == 0 && mark_ != nullptr) under_way.began = mark_->begin();
 }
 
 Task<void> Recorder::not_committed(base::Executor& executor, std::string session_id) {
@@ -40,16 +40,16 @@ Task<void> Recorder::not_committed(base::Executor& executor, std::string session
 }
 
 Task<void> Recorder::settle(base::Executor& executor, std::string session_id) {
-  std::optional<End> end;
+  UnderWay over;
   {
     std::lock_guard lock(mutex_);
     const auto it = under_way_.find(session_id);
-    if (it == under_way_.end() || --it->second.commits > 0) co_return;
-    end = std::move(it->second.end);
-    if (mark_ != nullptr) mark_->end(it->second.began);
+    if (it == under_way_.end() || --it->second.changes > 0) co_return;
+    over = std::move(it->second);
     under_way_.erase(it);
   }
-  if (end) co_await write_end(executor, std::move(session_id), *end);
+  if (over.end) co_await write_end(executor, std::move(session_id), std::move(*over.end));
+  if (mark_ != nullptr) mark_->end(over.began);
 }
 
 Task<void> Recorder::committed(base::Executor& executor, trajectory::TurnPtr turn,
@@ -99,16 +99,11 @@ void Recorder::remember(const trajectory::Turn& turn, store::SessionUse use, boo
 
 Task<void> Recorder::session_ended(base::Executor& executor, std::string session_id,
                                    std::string_view reason, std::uint64_t turns) {
-  End end{std::string(reason), turns, executor.clock().wall_ms()};
   {
     std::lock_guard lock(mutex_);
-    const auto it = under_way_.find(session_id);
-    if (it != under_way_.end()) {
-      it->second.end = std::move(end);
-      co_return;
-    }
+    under_way_.at(session_id).end = End{std::string(reason), turns, executor.clock().wall_ms()};
   }
-  co_await write_end(executor, std::move(session_id), end);
+  co_await settle(executor, std::move(session_id));
 }
 
 Task<void> Recorder::write_end(base::Executor& executor, std::string session_id, End end) {
@@ -126,7 +121,11 @@ Task<void> Recorder::write_end(base::Executor& executor, std::string session_id,
     }
     // Written before this process, or forgotten.
     if (!known && !files_.exists(path_of(session_id))) return true;
-    return append(session_id, session_end_line(session_id, end.turns, end.reason, end.at_ms)).ok();
+    const auto status =
+        append(session_id, session_end_line(session_id, end.turns, end.reason, end.at_ms));
+    if (!status.ok() && mark_ != nullptr) mark_->failed();
+    if (!status.ok() && tell_) tell_(status.error());
+    return status.ok();
   });
 }
 

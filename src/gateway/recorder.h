@@ -40,6 +40,11 @@ class Recorder final : public CommitListener {
   base::Task<void> committed(base::Executor& executor, trajectory::TurnPtr turn,
                              store::SessionUse use) override;
   base::Task<void> not_committed(base::Executor& executor, std::string session_id) override;
+  // A session is about to be deleted; one of the two that follow comes behind it.
+  void ending(const std::string& session_id) { committing(session_id); }
+  base::Task<void> not_ended(base::Executor& executor, std::string session_id) {
+    return settle(executor, std::move(session_id));
+  }
   // Ends the file of a session that has one: now, or behind the last of its commits under way.
   // `turns`: those it had, as far as the caller knows.
   base::Task<void> session_ended(base::Executor& executor, std::string session_id,
@@ -62,13 +67,14 @@ class Recorder final : public CommitListener {
     std::uint64_t turns = 0;
     std::int64_t at_ms = 0;
   };
-  // Commits of a session under way: the store may have taken a turn whose line is yet to come.
+  // Changes of a session under way: the store may have taken a turn, or the session's end, whose
+  // line is yet to come.
   struct UnderWay {
-    std::uint64_t commits = 0;
+    std::uint64_t changes = 0;
     std::uint64_t began = 0;  // the first of them, as the mark knows it
     std::optional<End> end;
   };
-  // One commit less is under way.
+  // One change less is under way.
   base::Task<void> settle(base::Executor& executor, std::string session_id);
   base::Task<void> write_end(base::Executor& executor, std::string session_id, End end);
   // What a line says of its place, and what is remembered for the next. Under the mutex.

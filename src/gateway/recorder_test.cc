@@ -34,6 +34,7 @@ struct Recording {
     return turn;
   }
   void end(std::string_view reason, std::uint64_t turns = 0) {
+    recorder.ending(Scene::kSession);
     scene.run(recorder.session_ended(scene.world.executor, Scene::kSession, reason, turns));
   }
   std::vector<std::string> lines(const std::string& session = Scene::kSession) {
@@ -197,6 +198,7 @@ TEST(Recorder, a_file_from_before_this_process_is_ended_too) {
   Recording r;
   r.commit(r.first());
   Recorder next(r.scene.world.files, r.scene.world.worker, "records", "toys/chat");
+  next.ending(Scene::kSession);
   r.scene.run(next.session_ended(r.scene.world.executor, Scene::kSession, "deleted", 1));
   EXPECT_EQ(r.lines().size(), 2U);
   EXPECT_EQ(testing::Answer::text_at(r.lines().back(), {"turns"}), "1");

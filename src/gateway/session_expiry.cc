@@ -4,6 +4,7 @@
 
 #include "base/gather.h"
 #include "base/pause.h"
+#include "gateway/record_line.h"
 
 namespace verbatim::gateway {
 
@@ -54,14 +55,18 @@ Task<void> SessionExpiry::sweep(const base::CancelSignal& stop) {
 }
 
 Task<void> SessionExpiry::expire(std::string id, std::int64_t before_ms, bool& failed) {
+  using Became = SessionsInUse::Became;
   const auto info = co_await store_.session(id);
-  if (!info || !*info || in_use_.used_since(id, before_ms)) co_return;
+  if (!info || !*info || !in_use_.claim(id, before_ms)) co_return;
+  if (recorder_ != nullptr) recorder_->ending(id);
   const auto done = co_await store_.expire_session(id, before_ms);
   if (!done) failed = true;
-  if (!done || !*done) co_return;
-  ++expired_;
-  if (recorder_ == nullptr) co_return;
-  co_await recorder_->session_ended(executor_, std::move(id), "expired", (*info)->turns);
+  const bool gone = done && *done;
+  if (gone) ++expired_;
+  if (recorder_ != nullptr && gone)
+    co_await recorder_->session_ended(executor_, id, kEndExpired, (*info)->turns);
+  if (recorder_ != nullptr && !gone) co_await recorder_->not_ended(executor_, id);
+  in_use_.settle(id, gone ? Became::kExpired : Became::kKept);
 }
 
 }  // namespace verbatim::gateway

@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "gateway/doors.h"
 #include "gateway/query.h"
+#include "gateway/record_line.h"
 #include "gateway/session_options.h"
 #include "gateway/session_page.h"
 #include "gateway/session_view.h"
@@ -152,8 +153,10 @@ Task<void> SessionsEndpoint::tree(net::Responder& responder, Caller caller, std:
 Task<void> SessionsEndpoint::remove(net::Responder& responder, Caller caller, std::string id) {
   const auto info = co_await find(caller, id);
   if (!info) co_return co_await send_error(responder, info.error());
+  if (recorder_ != nullptr) recorder_->ending(id);
   const auto status = co_await store_.delete_session(id);
   if (!status.ok()) {
+    if (recorder_ != nullptr) co_await recorder_->not_ended(runtime_.executor, id);
     auto failure = status.error();
     if (failure.kind == ErrorKind::kUnavailable)
       failure.message = "nothing was deleted: " + failure.message;
@@ -161,7 +164,7 @@ Task<void> SessionsEndpoint::remove(net::Responder& responder, Caller caller, st
   }
   running_.cancel(id);
   if (recorder_ != nullptr)
-    co_await recorder_->session_ended(runtime_.executor, std::move(id), "deleted", info->turns);
+    co_await recorder_->session_ended(runtime_.executor, std::move(id), kEndDeleted, info->turns);
   (void)co_await responder.send(204, kJson, "");
 }
 

@@ -1,4 +1,5 @@
 """Conversations outlive the process that served them: after a restart, after kill -9 under load, and beside damaged files."""
+import json
 import os
 import random
 import sqlite3
@@ -308,10 +309,11 @@ def test_an_import_that_is_refused_leaves_nothing_behind(place, tmp_path):
 
 
 def test_record_files_are_mended_at_start(place):
-    dialogues = [Dialogue(place.gateway) for _ in range(3)]
+    dialogues = [Dialogue(place.gateway) for _ in range(4)]
     for dialogue in dialogues:
         for number in range(3):
             dialogue.say(f"Question {number}")
+    assert place.gateway.http.delete(f"/sessions/{dialogues[3].session}").status_code == 204
     paths = [place.gateway.records / f"{dialogue.session}.jsonl" for dialogue in dialogues]
     whole = [path.read_bytes() for path in paths]
     place.kill()
@@ -320,12 +322,18 @@ def test_record_files_are_mended_at_start(place):
     paths[1].unlink()
     lines = whole[2].splitlines(keepends=True)
     paths[2].write_bytes(lines[0] + lines[2])
+    # The session was deleted; its end was not written yet.
+    assert b'"reason":"deleted"' in whole[3].splitlines()[3]
+    paths[3].write_bytes(b"".join(whole[3].splitlines(keepends=True)[:3]))
     (place.gateway.records / "another.jsonl").write_text("not ours")
     place.begin()
-    assert [path.read_bytes() for path in paths] == whole
+    assert [path.read_bytes() for path in paths[:3]] == whole[:3]
+    # The end has the time of the deletion, not of its line.
+    ends = [json.loads(text.splitlines()[3]) for text in (paths[3].read_bytes(), whole[3])]
+    assert abs(ends[0].pop("ts") - ends[1].pop("ts")) < 1 and ends[0] == ends[1]
     assert (place.gateway.records / "another.jsonl").read_text() == "not ours"
     said = place.gateway.program.errors()
-    assert "1 file of sessions that the store does not hold" in said and "6 lines written, 1 file made, 2 files cut" in said, said
+    assert "2 files of sessions that the store does not hold" in said and "6 lines written, 1 file made, 2 files cut, 1 file ended" in said, said
     place.end()
     # Behind an end in good order nothing is looked at.
     paths[1].unlink()

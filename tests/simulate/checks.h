@@ -128,7 +128,8 @@ class Checks {
   void find_session(const std::string& id, Ledger::Session& session);
   void check_session(const std::string& id, const Ledger::Session& session);
   void check_aborts(const End& end);
-  void check_record_file(const std::string& name, const std::string& text);
+  // Whether it has its end.
+  bool check_record_file(const std::string& name, const std::string& text);
   void check_record(const std::string& session, const json::Value& line,
                     std::map<std::uint64_t, bool>& indexes);
   // Deleted, or forgotten where the store may forget.

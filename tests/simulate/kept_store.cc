@@ -144,6 +144,7 @@ Status KeptStore::open() {
   // So small that paths leave memory, and the log goes round.
   options.cache_bytes = std::size_t{256} << 10;
   options.implicit_bytes = setup_.implicit_bytes;
+  options.keep_ended = true;
   options.writer.checkpoint_pages = 100;
   options.writer.hold_pages = 300;
   const auto worker = [this] {

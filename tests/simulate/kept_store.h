@@ -71,7 +71,7 @@ class KeptStore {
   base::Status start_again();
   [[nodiscard]] store::sqlite::WriterStats stats() const;
   // On disk, while it is open.
-  [[nodiscard]] base::Result<std::unique_ptr<store::CommitLog>> commit_log() const {
+  [[nodiscard]] base::Result<std::unique_ptr<store::CommitLog>> commit_log() {
     return database_->commit_log();
   }
 

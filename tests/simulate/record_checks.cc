@@ -58,13 +58,16 @@ void Checks::records(base::Files& files, const std::string& dir,
   const auto names = files.list(dir);
   check(names.ok(), "records", "the folder of records", "none");
   for (const auto& name : *names) {
-    // Marks; and what a loss of power left of a session that is gone.
-    const std::string session = name.substr(0, name.rfind('.'));
+    // Marks; and what a loss of power left of a session that was dropped.
+    const auto& session = setup_.ledger.sessions[name.substr(0, name.rfind('.'))];
     if (!name.ends_with(".jsonl")) continue;
-    if (!failed_lines && setup_.ledger.sessions[session].deleted) continue;
+    if (!failed_lines && session.deleted && !session.created) continue;
     const auto text = files.read(dir + "/" + name, kMaxFile);
     check(text.ok(), "records", name + " readable", "an error");
-    check_record_file(name, *text);
+    const bool ended = check_record_file(name, *text);
+    // Of one that was deleted the end is there, whatever else is lost.
+    check(failed_lines || !session.deleted || ended || text->empty(), "records",
+          "an end of " + name + ", whose session was deleted", "none");
   }
   std::uint64_t missing = 0;
   for (const auto& [id, session] : setup_.ledger.sessions) {
@@ -75,7 +78,7 @@ void Checks::records(base::Files& files, const std::string& dir,
         std::to_string(missing));
 }
 
-void Checks::check_record_file(const std::string& name, const std::string& text) {
+bool Checks::check_record_file(const std::string& name, const std::string& text) {
   const std::string session = name.substr(0, name.rfind('.'));
   std::map<std::uint64_t, bool> indexes;
   std::size_t at = 0;
@@ -93,6 +96,7 @@ void Checks::check_record_file(const std::string& name, const std::string& text)
   }
   check(!ended || setup_.ledger.sessions[session].deleted, "records",
         "an end for deleted sessions only", "one of " + session);
+  return ended;
 }
 
 void Checks::check_record(const std::string& session, const Value& line,
