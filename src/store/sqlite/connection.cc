@@ -1,5 +1,7 @@
 #include "store/sqlite/connection.h"
 
+#include <cerrno>
+
 #include <sqlite3.h>
 
 namespace verbatim::store::sqlite {
@@ -10,16 +12,43 @@ using base::Status;
 
 namespace {
 
+constexpr std::string_view kDiskFull = "disk_full";
+
+// What the system said last of this file; 0: nothing, or nobody knows.
+int last_errno(sqlite3_file* file) {
+  int code = 0;
+  if (file == nullptr || file->pMethods == nullptr) return 0;
+  if (file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &code) != SQLITE_OK) return 0;
+  return code;
+}
+
+// SQLite calls ENOSPC alone a full disk. sqlite3_system_errno() knows nothing of a failed COMMIT.
+bool over_quota(sqlite3* handle) {
+  for (const int which : {SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER}) {
+    sqlite3_file* file = nullptr;
+    if (sqlite3_file_control(handle, "main", which, static_cast<void*>(&file)) != SQLITE_OK)
+      continue;
+    if (last_errno(file) == EDQUOT) return true;
+  }
+  return false;
+}
+
 base::Error error_of(sqlite3* handle, const std::string& what) {
   const int code = handle == nullptr ? SQLITE_NOMEM : sqlite3_errcode(handle) & 0xff;
   const bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_FORMAT;
   std::string message = what + ": ";
   message += handle == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle);
   if (damaged) return base::error(ErrorKind::kInternal, message + "; the file is damaged");
-  return base::error(ErrorKind::kUnavailable, std::move(message));
+  auto failure = base::error(ErrorKind::kUnavailable, std::move(message));
+  if (code == SQLITE_FULL || (code == SQLITE_IOERR && over_quota(handle))) failure.code = kDiskFull;
+  return failure;
 }
 
 }  // namespace
+
+bool disk_full(const base::Error& error) {
+  return error.code == kDiskFull;
+}
 
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
@@ -124,10 +153,6 @@ Result<std::int64_t> Connection::integer(const char* sql) {
 
 bool Connection::in_transaction() const {
   return sqlite3_get_autocommit(handle_.get()) == 0;
-}
-
-bool Connection::disk_full() const {
-  return (sqlite3_errcode(handle_.get()) & 0xff) == SQLITE_FULL;
 }
 
 std::int64_t Connection::last_row() const {

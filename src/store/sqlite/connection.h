@@ -14,6 +14,10 @@ struct sqlite3_stmt;
 
 namespace verbatim::store::sqlite {
 
+// Did a call fail because there is no room: the disk is full, or its user's share of it? Said by
+// the error itself, since whatever SQLite is asked next forgets it.
+bool disk_full(const base::Error& error);
+
 // A prepared statement, kept for the life of its connection and used again and again:
 //
 //   statement.bind(1, number);
@@ -75,8 +79,6 @@ class Connection {
 
   // Is a transaction open? SQLite ends one by itself behind some errors.
   [[nodiscard]] bool in_transaction() const;
-  // Did the last call fail because the disk is full?
-  [[nodiscard]] bool disk_full() const;
   [[nodiscard]] std::int64_t last_row() const;
   // That the last INSERT, UPDATE or DELETE changed.
   [[nodiscard]] std::int64_t changed_rows() const;

@@ -2,7 +2,6 @@
 
 #include <sqlite3.h>
 
-#include "store/sqlite/commit_log.h"
 #include "store/sqlite/schema.h"
 
 namespace verbatim::store::sqlite {
@@ -108,13 +107,17 @@ Status Database::open_writer(base::Random& random, Open how) {
   auto key = read_key(write_connection_);
   if (!key) return std::move(key).error();
   key_ = std::move(*key);
-  auto tables =
-      Tables::of(write_connection_, cache_, {options_.implicit_bytes, options_.owner_sessions});
+  auto tables = Tables::of(write_connection_, cache_,
+                           {options_.implicit_bytes, options_.owner_sessions,
+                            options_.keep_ended ? &ended_noted_ : nullptr});
   if (!tables) return std::move(tables).error();
   writer_ = std::make_unique<Writer>(
       *workers_.write, write_connection_, std::move(*tables), options_.writer,
       Writer::Outside{[this](std::function<void()> done) { checkpoint(std::move(done)); },
-                      [this] { return in_place(); }, [this] { return reserve_.give(); }});
+                      [this] { return in_place(); }, [this] { return reserve_.give(); },
+                      [this](std::uint64_t bytes) {
+                        return has_room(options_.path + "-room", options_.vfs, bytes);
+                      }});
   return {};
 }
 
@@ -191,10 +194,10 @@ void Database::checkpoint(std::function<void()> done) {
   });
 }
 
-Result<std::unique_ptr<CommitLog>> Database::commit_log() const {
+Result<std::unique_ptr<CommitLog>> Database::commit_log() {
   auto connection = connect(Connection::Mode::kRead);
   if (!connection) return std::move(connection).error();
-  return sqlite::commit_log(std::move(*connection), key_);
+  return sqlite::commit_log(std::move(*connection), key_, ended_noted_);
 }
 
 std::string Database::dump() {

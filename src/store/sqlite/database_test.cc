@@ -127,7 +127,8 @@ TEST(SqliteDatabase, no_question_reads_through_what_it_does_not_ask_for) {
 
 // Back to what the schema was at first.
 constexpr const char* kVersion1 =
-    "DROP TABLE response; DROP INDEX created_session; DROP INDEX implicit_session; "
+    "DROP TABLE ended; ALTER TABLE turn DROP COLUMN continued; DROP TABLE response; DROP INDEX "
+    "created_session; DROP INDEX implicit_session; "
     "CREATE INDEX implicit_session ON session(newest) WHERE implicit = 1; "
     "PRAGMA user_version = 1;";
 
@@ -135,7 +136,9 @@ TEST(SqliteDatabase, an_older_file_is_refused_until_it_is_migrated_and_is_the_sa
   SqliteStage stage(1);
   base::SeededRandom random(1);
   add_session(stage);
-  ASSERT_TRUE(commit(stage, full_turn(random, "s", nullptr)).ok());
+  const auto root = commit(stage, full_turn(random, "s", nullptr));
+  ASSERT_TRUE(root.ok());
+  ASSERT_TRUE(commit(stage, full_turn(random, "s", root->front())).ok());
   const std::string before = stage.store().dump();
   const auto schema = [&] {
     auto connection = Connection::to(SqliteStage::kPath, Connection::Mode::kRead, stage.vfs.name());
@@ -156,6 +159,8 @@ TEST(SqliteDatabase, an_older_file_is_refused_until_it_is_migrated_and_is_the_sa
   EXPECT_EQ(stage.database().schema_found(), 1);
   EXPECT_EQ(stage.store().dump(), before);
   EXPECT_EQ(schema(), new_schema);
+  const auto sibling = commit(stage, full_turn(random, "s", root->front()));
+  EXPECT_EQ(sibling->front()->branch, sibling->front()->id) << "its parent had a child before";
   ASSERT_TRUE(stage.restart());
   EXPECT_EQ(stage.database().schema_found(), kSchemaVersion);
 }
@@ -316,8 +321,40 @@ DatabaseOptions with_reserve() {
   return options;
 }
 
-TEST(SqliteDatabase, a_session_can_be_deleted_from_a_full_disk_and_turns_go_on_then) {
+TEST(SqliteDatabase, a_store_that_is_called_well_again_takes_a_commit_like_the_one_that_failed) {
+  SqliteStage stage(1);
+  base::SeededRandom random(1);
+  ASSERT_GT(fill_disk(stage, random), 5);
+  const auto large = [&] {
+    auto turn = full_turn(random, "s0", nullptr);
+    turn->answer.text = std::string(200'000, 'x');
+    return turn;
+  };
+  ASSERT_FALSE(commit(stage, large()).ok());
+  // Room comes back page by page.
+  int refused = 0;
+  std::string last;
+  const auto full = stage.vfs.used();
+  for (std::uint64_t pages = 0; pages < 400; ++pages) {
+    stage.vfs.set_room(full + pages * 4096);
+    const auto takes = stage.run(stage.store().takes_turns("s0", SessionUse::kExisting));
+    if (!takes.ok()) {
+      ++refused;
+      last = takes.error().message;
+      continue;
+    }
+    EXPECT_TRUE(commit(stage, large()).ok()) << "well, and then not, behind " << pages << " pages";
+    break;
+  }
+  EXPECT_GT(refused, 10) << "it was tried with less";
+  EXPECT_LT(refused, 400) << "never well again: " << last;
+}
+
+class FullDisk : public ::testing::TestWithParam<testing::FaultVfs::NoRoom> {};
+
+TEST_P(FullDisk, a_session_can_be_deleted_from_it_and_turns_go_on_then) {
   SqliteStage stage(1, with_reserve());
+  stage.vfs.set_no_room(GetParam());
   base::SeededRandom random(1);
   const int made = fill_disk(stage, random);
   ASSERT_GT(made, 5);
@@ -338,8 +375,9 @@ TEST(SqliteDatabase, a_session_can_be_deleted_from_a_full_disk_and_turns_go_on_t
   EXPECT_TRUE(stage.vfs.exists(std::string(SqliteStage::kPath) + "-reserve"));
 }
 
-TEST(SqliteDatabase, sessions_expire_from_a_full_disk_too) {
+TEST_P(FullDisk, sessions_expire_from_it_too) {
   SqliteStage stage(1, with_reserve());
+  stage.vfs.set_no_room(GetParam());
   base::SeededRandom random(1);
   ASSERT_GT(fill_disk(stage, random), 5);
   const auto expired = stage.run(stage.store().expire_session("s0", INT64_MAX));
@@ -347,6 +385,10 @@ TEST(SqliteDatabase, sessions_expire_from_a_full_disk_too) {
   EXPECT_TRUE(*expired);
   EXPECT_FALSE(stage.run(stage.store().session("s0"))->has_value());
 }
+
+INSTANTIATE_TEST_SUITE_P(OfBothKinds, FullDisk,
+                         ::testing::Values(testing::FaultVfs::NoRoom::kDisk,
+                                           testing::FaultVfs::NoRoom::kQuota));
 
 TEST(SqliteDatabase, a_deletion_that_finds_no_room_at_all_has_deleted_nothing_and_says_so) {
   SqliteStage stage(1);

@@ -58,6 +58,12 @@ class OpenFile {
 Reserve::Reserve(std::string path, std::string vfs, std::uint64_t bytes)
     : path_(std::move(path)), vfs_(std::move(vfs)), bytes_(bytes) {}
 
+bool has_room(const std::string& path, const std::string& vfs, std::uint64_t bytes) {
+  Reserve tried(path, vfs, bytes);
+  tried.take();
+  return tried.give();
+}
+
 void Reserve::take() {
   std::lock_guard lock(mutex_);
   if (bytes_ == 0 || std::exchange(tried_, true)) return;

@@ -6,6 +6,9 @@
 
 namespace verbatim::store::sqlite {
 
+// Does a file of so many bytes fit beside the store? It is made, and removed again.
+[[nodiscard]] bool has_room(const std::string& path, const std::string& vfs, std::uint64_t bytes);
+
 // Room on the disk that is kept for deletions. What frees room needs some first: a deletion goes to
 // the log before the pages it frees can be used. It is a file beside the store, which is removed
 // when a deletion finds the disk full, and made again in the next life of the store: to fill it

@@ -10,6 +10,9 @@ using base::Status;
 
 namespace {
 
+// Of a batch on disk, beside its bytes.
+constexpr std::size_t kOverhead = std::size_t{128} << 10;
+
 int note_pages(void* pages, sqlite3* /*handle*/, const char* /*name*/, int in_log) {
   *static_cast<int*>(pages) = in_log;
   return SQLITE_OK;
@@ -82,6 +85,8 @@ void Writer::drain() {
   auto batch = take();
   if (batch.empty()) return;
   if (metrics_) metrics_->begins();
+  // What is to be written now is waited for with it.
+  if (probe_bytes_ != 0) probe_bytes_ = std::max(probe_bytes_, on_disk(batch));
   auto status = broken_ ? probe() : Status();
   bool full = full_;
   if (status.ok()) {
@@ -110,6 +115,7 @@ void Writer::free_room(std::vector<Work*>& batch) {
   finish(frees, status);
   // Copied back, the log is used from its start again, and what is written next needs no room.
   checkpoint();
+  probe_bytes_ = 0;
   broken_ = !probe().ok();
 }
 
@@ -131,12 +137,23 @@ std::vector<Work*> Writer::take() {
 }
 
 Status Writer::write(const std::vector<Work*>& batch) {
-  return transact([&]() -> Status {
+  auto status = transact([&]() -> Status {
     for (auto* work : batch) {
-      if (auto status = work->apply(tables_); !status.ok()) return status;
+      if (auto applied = work->apply(tables_); !applied.ok()) return applied;
     }
     return {};
   });
+  if (status.ok()) return status;
+  touched_ = false;
+  probe_bytes_ = full_ ? on_disk(batch) : 0;
+  return status;
+}
+
+// With its rows, what is rounded up to pages, and the log's own bytes.
+std::size_t Writer::on_disk(const std::vector<Work*>& batch) const {
+  std::size_t bytes = 0;
+  for (const auto* work : batch) bytes += work->bytes();
+  return bytes == 0 ? 0 : std::min(bytes, options_.batch_bytes) * 5 / 4 + kOverhead;
 }
 
 Status Writer::probe() {
@@ -144,7 +161,30 @@ Status Writer::probe() {
     std::lock_guard lock(mutex_);
     ++stats_.probes;
   }
-  return transact([&] { return tables_.touch(); });
+  // Once a small write has succeeded, another one would take of the room that is waited for.
+  const bool first = !std::exchange(touched_, true);
+  if (!first && lacks_room()) return no_room();
+  auto status = transact([&] { return tables_.touch(); });
+  touched_ = status.ok();
+  return status.ok() && first && lacks_room() ? no_room() : status;
+}
+
+bool Writer::lacks_room() const {
+  return probe_bytes_ != 0 && !outside_.has_room(probe_bytes_);
+}
+
+Status Writer::no_room() {
+  auto status = refused(base::error(base::ErrorKind::kUnavailable,
+                                    "there is no room for what was to be written last"));
+  full_ = true;
+  return status;
+}
+
+Status Writer::refused(const base::Error& error) {
+  full_ = disk_full(error);
+  return base::error(base::ErrorKind::kUnavailable,
+                     "the store can't write (" + error.message +
+                         "); nothing has changed, and it is tried again with the next request");
 }
 
 Status Writer::transact(const std::function<Status()>& change) {
@@ -157,13 +197,10 @@ Status Writer::transact(const std::function<Status()>& change) {
     tables_.committed();
     return status;
   }
-  full_ = connection_.disk_full();
   // SQLite has given up the transaction by itself behind some errors, not behind others.
   if (connection_.in_transaction()) (void)connection_.run("ROLLBACK");
   tables_.given_up();
-  return base::error(base::ErrorKind::kUnavailable,
-                     "the store can't write (" + status.error().message +
-                         "); nothing has changed, and it is tried again with the next request");
+  return refused(status.error());
 }
 
 void Writer::finish(const std::vector<Work*>& batch, const Status& status) {

@@ -62,7 +62,7 @@ struct WriterStats {
 //
 // Behind a failed batch the disk is not trusted before a small write of its own has succeeded: it
 // is tried at once, so that it takes the place of what the failed batch may have left in the log,
-// and then before each batch.
+// and then before each batch. Where there was no room, there has to be some for such a batch, too.
 class Writer {
  public:
   // Copies the log back and calls the function it is given, on another thread.
@@ -71,10 +71,13 @@ class Writer {
   using InPlace = std::function<base::Status()>;
   // Gives up room that is kept for what frees some. False: there is none any more.
   using GiveRoom = std::function<bool()>;
+  // Is there so much room on the disk? Takes none of it.
+  using HasRoom = std::function<bool(std::uint64_t bytes)>;
   struct Outside {
     Checkpoint checkpoint;
     InPlace in_place;
     GiveRoom give_room;
+    HasRoom has_room;
   };
 
   Writer(base::Worker& worker, Connection& connection, Tables tables, WriterOptions options,
@@ -101,6 +104,10 @@ class Writer {
   std::vector<Work*> take();
   base::Status write(const std::vector<Work*>& batch);
   base::Status probe();
+  base::Status refused(const base::Error& error);
+  [[nodiscard]] std::size_t on_disk(const std::vector<Work*>& batch) const;
+  [[nodiscard]] bool lacks_room() const;
+  base::Status no_room();
   // Of a batch that failed: what frees room is done alone, if at all, and taken out of it.
   void free_room(std::vector<Work*>& batch);
   base::Status transact(const std::function<base::Status()>& change);
@@ -115,9 +122,11 @@ class Writer {
   const WriterOptions options_;
   const Outside outside_;
   std::atomic<bool> broken_ = false;
-  bool full_ = false;  // the last transaction failed for want of room; worker's thread
-  int log_pages_ = 0;  // worker's thread
-  bool held_ = false;  // worker's thread
+  bool full_ = false;            // the last transaction failed for want of room; worker's thread
+  std::size_t probe_bytes_ = 0;  // of the batch that failed last; worker's thread
+  bool touched_ = true;          // a probe's small write has succeeded since; worker's thread
+  int log_pages_ = 0;            // worker's thread
+  bool held_ = false;            // worker's thread
   mutable std::mutex mutex_;
   bool closed_ = false;
   bool scheduled_ = false;  // a drain() will run

@@ -1,6 +1,7 @@
 #include "store/testing/fault_vfs.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include <sqlite3.h>
 
@@ -41,7 +42,15 @@ int FaultVfs::pass_point(bool sync, std::size_t size, std::size_t& prefix) {
     return SQLITE_IOERR_FSYNC;
   }
   ++(*fault == At::kFull ? faults_.write_full : faults_.write_eio);
-  return *fault == At::kFull ? SQLITE_FULL : SQLITE_IOERR_WRITE;
+  if (*fault == At::kFull) return no_room();
+  last_error_ = EIO;
+  return SQLITE_IOERR_WRITE;
+}
+
+// os_unix.c, unixWrite().
+int FaultVfs::no_room() {
+  last_error_ = no_room_ == NoRoom::kDisk ? ENOSPC : EDQUOT;
+  return no_room_ == NoRoom::kDisk ? SQLITE_FULL : SQLITE_IOERR_WRITE;
 }
 
 void FaultVfs::write(File& file, std::uint64_t offset, std::string_view bytes) {

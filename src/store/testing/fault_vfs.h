@@ -13,7 +13,7 @@ namespace verbatim::store::testing {
 
 // How often an operation fails, in thousandths.
 struct VfsFaultOptions {
-  unsigned fail_write = 0;  // half of them EIO, half ENOSPC; a random prefix is written
+  unsigned fail_write = 0;  // half of them EIO, half no room; a random prefix is written
   unsigned fail_sync = 0;   // EIO; nothing more survives than before
 };
 
@@ -50,8 +50,11 @@ class FaultVfs {
   void clear_faults() { fault_at_.clear(); }
   [[nodiscard]] std::uint64_t points() const { return points_; }
   [[nodiscard]] bool off() const { return off_; }
-  // Files may grow to so many bytes, all together; what is more is ENOSPC.
+  // Files may grow to so many bytes, all together; for what is more there is no room.
   void set_room(std::uint64_t bytes) { room_ = bytes; }
+  // What it is called when there is no room: the disk is full, or a user's share of it.
+  enum class NoRoom { kDisk, kQuota };
+  void set_no_room(NoRoom what) { no_room_ = what; }
   [[nodiscard]] std::uint64_t used() const;
   // From here on all fails: the machine stands still.
   void power_off() { off_ = true; }
@@ -88,6 +91,10 @@ class FaultVfs {
   // SQLITE_OK, or the fault of this point; `prefix`: how much of a write is done first.
   int pass_point(bool sync, std::size_t size, std::size_t& prefix);
   // Of `size` bytes at `offset`, how many there is room for.
+  // A call failed for want of room: what SQLite is told.
+  [[nodiscard]] int no_room();
+  // Of the last call that failed.
+  [[nodiscard]] int last_error() const { return last_error_; }
   [[nodiscard]] std::size_t fitting(const File& file, std::uint64_t offset, std::size_t size) const;
   void write(File& file, std::uint64_t offset, std::string_view bytes);
   void truncate(File& file, std::uint64_t size);
@@ -110,6 +117,8 @@ class FaultVfs {
   std::uint64_t points_ = 0;
   std::map<std::uint64_t, At> fault_at_;
   std::uint64_t room_ = UINT64_MAX;
+  NoRoom no_room_ = NoRoom::kDisk;
+  int last_error_ = 0;
   bool off_ = false;
   bool drops_syncs_ = false;
   std::uint64_t boot_ = 0;

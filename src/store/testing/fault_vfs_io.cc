@@ -73,7 +73,7 @@ int write(sqlite3_file* file, const void* from, int size, sqlite3_int64 offset) 
   const auto fits = handle.vfs->fitting(*handle.file, static_cast<std::uint64_t>(offset), prefix);
   if (fits < prefix) {
     prefix = fits;
-    code = SQLITE_FULL;
+    code = handle.vfs->no_room();
   }
   handle.vfs->write(*handle.file, static_cast<std::uint64_t>(offset),
                     {static_cast<const char*>(from), prefix});
@@ -135,8 +135,10 @@ int check_reserved_lock(sqlite3_file* file, int* result) {
   return SQLITE_OK;
 }
 
-int file_control(sqlite3_file* /*file*/, int /*operation*/, void* /*argument*/) {
-  return SQLITE_NOTFOUND;
+int file_control(sqlite3_file* file, int operation, void* argument) {
+  if (operation != SQLITE_FCNTL_LAST_ERRNO) return SQLITE_NOTFOUND;
+  *static_cast<int*>(argument) = of(file).vfs->last_error();
+  return SQLITE_OK;
 }
 
 int sector_size(sqlite3_file* /*file*/) {
@@ -300,7 +302,7 @@ FaultVfs::FaultVfs(std::uint64_t seed, VfsFaultOptions options)
   vfs.xSleep = sleep_us;
   vfs.xCurrentTime = current_time;
   vfs.xCurrentTimeInt64 = current_time_ms;
-  vfs.xGetLastError = last_error;
+  vfs.xGetLastError = testing::last_error;
   sqlite3_vfs_register(&vfs, 0);
 }
 
