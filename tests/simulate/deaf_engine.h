@@ -20,6 +20,7 @@ class DeafEngine final : public engine::Engine {
   [[nodiscard]] bool matches_stop_strings() const override {
     return inner_->matches_stop_strings();
   }
+  [[nodiscard]] bool reads_chat() const override { return inner_->reads_chat(); }
   [[nodiscard]] base::Status check(const message::Sampling& sampling) const override {
     return inner_->check(sampling);
   }
