@@ -23,7 +23,9 @@ struct Prefix {
 constexpr Prefix kPrefixes[] = {{"message", "msg_"},          {"reasoning", "rs_"},
                                 {"function_call", "fc_"},     {"function_call_output", "fco_"},
                                 {"custom_tool_call", "ctc_"}, {"custom_tool_call_output", "ctco_"},
-                                {"local_shell_call", "lsh_"}, {"local_shell_call_output", "lsho_"}};
+                                {"local_shell_call", "lsh_"}, {"local_shell_call_output", "lsho_"},
+                                {"tool_search_call", "tsc_"}, {"tool_search_output", "tso_"},
+                                {"additional_tools", "at_"}};
 
 std::string_view prefix_of(std::string_view type) {
   for (const auto& row : kPrefixes) {

@@ -63,6 +63,7 @@ Status ResponsesExchange::inherit(const store::StoredResponse& previous) {
   if (const auto value = inherited("tools")) {
     auto tools = protocol::ResponsesTools::read(*value);
     if (!tools) return std::move(tools).error();
+    tools->know(std::move(asked_.tools));  // what a search among the new items found
     asked_.tools = std::move(*tools);
     asked_.echo.emplace_back("tools", value->raw());
   }

@@ -27,17 +27,27 @@ constexpr Words kCallWords{"fc_", "response.function_call_arguments.delta",
 constexpr Words kCustomWords{"ctc_", "response.custom_tool_call_input.delta",
                              "response.custom_tool_call_input.done", "input"};
 constexpr Words kShellWords{"lsh_", nullptr, nullptr, nullptr};
+constexpr Words kSearchWords{"tsc_", nullptr, nullptr, nullptr};
 
 const Words& words(const OutputItem& item) {
   if (item.kind == ItemKind::kReasoning) return kReasoningWords;
   if (item.kind != ItemKind::kCall) return kMessageWords;
-  if (item.tool.kind == ToolKind::kCustom) return kCustomWords;
-  return item.tool.kind == ToolKind::kLocalShell ? kShellWords : kCallWords;
+  switch (item.tool.kind) {
+    case ToolKind::kCustom:
+      return kCustomWords;
+    case ToolKind::kLocalShell:
+      return kShellWords;
+    case ToolKind::kToolSearch:
+      return kSearchWords;
+    case ToolKind::kFunction:
+      break;
+  }
+  return kCallWords;
 }
 
 // Its call is known by its end alone, and shown then.
 bool is_held(const OutputItem& item) {
-  return item.kind == ItemKind::kCall && item.tool.kind == ToolKind::kLocalShell;
+  return item.kind == ItemKind::kCall && words(item).done == nullptr;
 }
 
 }  // namespace
@@ -140,9 +150,11 @@ void ResponsesEmitter::delta(const OutputItem& item, const char* type, std::stri
 
 // What could only be told at the end of a call.
 void ResponsesEmitter::close_call(OutputItem& item, NamedEvents& out) {
-  if (item.tool.kind == ToolKind::kLocalShell) {
-    // What is no command is a call that the client can answer with its error.
-    if (!is_shell_action(item.text)) item.tool.kind = ToolKind::kFunction;
+  if (is_held(item)) {
+    const bool shell = item.tool.kind == ToolKind::kLocalShell;
+    // What is no command, or no search, is a call that the client can answer with its error.
+    if (!(shell ? is_shell_action(item.text) : is_object(item.text)))
+      item.tool.kind = ToolKind::kFunction;
     announce(item, out);
   }
   if (item.tool.kind == ToolKind::kCustom) {

@@ -1,5 +1,6 @@
 #include "protocol/responses_emitter.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,9 @@ using message::ToolCallEnd;
 using message::ToolCallStart;
 
 const std::string kTools =
-    R"([{"type":"function","name":"f"},{"type":"custom","name":"patch"},{"type":"local_shell"}])";
+    R"([{"type":"function","name":"f"},{"type":"custom","name":"patch"},{"type":"local_shell"},)"
+    R"({"type":"tool_search","execution":"client"},)"
+    R"({"type":"namespace","name":"functions","tools":[{"type":"custom","name":"exec"}]}])";
 
 struct Told {
   std::vector<std::string> names;

@@ -44,12 +44,14 @@ class InputReader {
     const std::string word = type ? type->string() : "message";
     if (word == "message") return read_message(value, field);
     if (word == "function_call_output" || word == "custom_tool_call_output" ||
-        word == "local_shell_call_output")
+        word == "local_shell_call_output" || word == kToolSearchOutput)
       return read_output(value, word, field);
     if (word == "reasoning") return read_reasoning(value, field);
     if (word == "function_call") return read_call(value, field);
     if (word == "custom_tool_call") return read_custom_call(value, field);
     if (word == "local_shell_call") return read_shell_call(value, field);
+    if (word == "tool_search_call") return read_search_call(value, field);
+    if (word == kAdditionalTools && rules_.tools) return {};
     if (!rules_.items || word == "item_reference")
       return unsupported(
           field + ".type",
@@ -160,24 +162,38 @@ class InputReader {
     if (!id) return std::move(id).error();
     Message& into = add({.role = Role::kTool});
     into.tool_call_id = std::move(*id);
+    if (word == kToolSearchOutput) return read_found(value, field, into);
     if (auto s = read_content(value, "output", field, into); !s.ok()) return s;
     if (word == "function_call_output") {
       keep(value.raw());
       return {};
     }
+    const auto output = value.get("output");
+    keep_output(into, output ? output->raw() : R"("")");
+    return {};
+  }
+
+  Status read_found(const Value& value, const std::string& field, Message& into) {
+    auto tools = found_tools(value, field);
+    if (!tools) return std::move(tools).error();
+    into.text = std::move(*tools);
+    Writer text;
+    text.string(into.text);
+    keep_output(into, text.text());
+    return {};
+  }
+
+  // One that goes up as the output of a function.
+  void keep_output(const Message& into, std::string_view output) {
     Writer w;
     w.begin_object().field("type", "function_call_output").field("call_id", into.tool_call_id);
-    const auto output = value.get("output");
-    w.key("output").raw(output ? output->raw() : R"("")").end_object();
+    w.key("output").raw(output).end_object();
     keep(w.text());
-    return {};
   }
 
   Status read_reasoning(const Value& value, const std::string& field) {
     auto item = read_item(value, field);
     if (!item) return ours(std::move(item).error());
-    Message& into = answer();
-    keep(value.raw());
     const auto content = value.get("content");
     if (content && !content->empty() && !item->text.empty())
       into.reasoning = into.reasoning.value_or("") + item->text;
@@ -205,7 +221,18 @@ class InputReader {
     if (!name) return std::move(name).error();
     auto input = text_in(value, "input", field);
     if (!input) return std::move(input).error();
-    add_call({*id, *name, custom_arguments(*input)});
+    const std::string function = function_name(text_or_nothing(value, "namespace"), *name);
+    add_call({*id, function, custom_arguments(*input)});
+    return {};
+  }
+
+  Status read_search_call(const Value& value, const std::string& field) {
+    auto id = text_in(value, "call_id", field);
+    if (!id) return std::move(id).error();
+    const auto arguments = value.get("arguments");
+    if (arguments && !arguments->is_object())
+      return mismatch(field + ".arguments", "an object", *arguments);
+    add_call({*id, std::string(kToolSearch), std::string(arguments ? arguments->raw() : "{}")});
     return {};
   }
 

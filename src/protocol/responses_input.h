@@ -11,6 +11,8 @@ namespace verbatim::protocol {
 // What becomes of that for which a message has no field of its own.
 struct InputRules {
   bool parts = true;   // images and files are taken (message::kParts), else an error
+  bool tools = false;  // items that hold tools are the caller's to read (ResponsesTools), else an
+                       // error
   bool items = false;  // each message holds its items as they came (kItems), and what no message
                        // has a place for is kept there (kUnplaced); else that is an error
 };

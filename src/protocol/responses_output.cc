@@ -36,11 +36,17 @@ void write_call(Writer& w, const OutputItem& item) {
   switch (item.tool.kind) {
     case ToolKind::kCustom:
       w.field("type", "custom_tool_call").field("call_id", item.call_id);
-      w.field("name", item.tool.name).field("input", custom_input(item.text));
+      w.field("name", item.tool.name);
+      if (!item.tool.space.empty()) w.field("namespace", item.tool.space);
+      w.field("input", custom_input(item.text));
       return;
     case ToolKind::kLocalShell:
       w.field("type", "local_shell_call").field("call_id", item.call_id);
       write_action(w, item.text);
+      return;
+    case ToolKind::kToolSearch:
+      w.field("type", "tool_search_call").field("call_id", item.call_id);
+      w.field("execution", "client").key("arguments").raw(item.text.empty() ? "{}" : item.text);
       return;
     case ToolKind::kFunction:
       break;
@@ -75,6 +81,11 @@ bool is_shell_action(const std::string& arguments) {
     if (!word.value.is_string()) return false;
   }
   return true;
+}
+
+bool is_object(const std::string& arguments) {
+  const auto parsed = json::Document::parse(arguments.empty() ? "{}" : arguments);
+  return parsed && parsed->root().is_object();
 }
 
 void write_text_part(Writer& w, const OutputItem& item, std::string_view text) {

@@ -53,6 +53,8 @@ struct OutputItem {
 std::string custom_input(const std::string& arguments);
 // Are these the arguments of a local shell?
 bool is_shell_action(const std::string& arguments);
+// Are these the arguments of any function? None at all are.
+bool is_object(const std::string& arguments);
 
 // Format: OpenAI API reference, "The response object"; Open Responses.
 void write_text_part(json::Writer& w, const OutputItem& item, std::string_view text);

@@ -62,6 +62,7 @@ class RequestReader {
       if (is_among(kEchoed, name)) request_.echo.emplace_back(name, member.value.raw());
       if (auto s = read(name, member.value); !s.ok()) return std::move(s).error();
     }
+    if (auto s = read_item_tools(); !s.ok()) return std::move(s).error();
     chat_.end_object();
     request_.chat = chat_.take();
     return std::move(request_);
@@ -106,7 +107,7 @@ class RequestReader {
   // By ids a prompt is text; by messages what is not known here is the engine's to know.
   [[nodiscard]] InputRules rules() const {
     const bool keep = unserved_ == Unserved::kKeep;
-    return {keep, keep};
+    return {.parts = keep, .tools = true, .items = keep};
   }
 
   Status read_input(const Value& value, const std::string&) {
@@ -162,6 +163,23 @@ class RequestReader {
     auto tools = ResponsesTools::read(value);
     if (!tools) return std::move(tools).error();
     request_.tools = std::move(*tools);
+    return {};
+  }
+
+  // Behind `tools`, wherever that stands: a name is taken once.
+  Status read_item_tools() {
+    const Value input = *body_.get("input");
+    const auto tools = body_.get("tools");
+    auto all = with_item_tools(tools ? &*tools : nullptr, input);
+    if (all && !tools && !request_.previous_response_id.empty())
+      return unsupported("input",
+                         "items of type additional_tools where tools are inherited; name "
+                         "all that are to hold in tools");
+    if (auto s = request_.tools.add_from_items(input); !s.ok()) return s;
+    if (!all) return {};
+    // The object says which hold, and the next response inherits them from there.
+    std::erase_if(request_.echo, [](const auto& member) { return member.first == "tools"; });
+    request_.echo.emplace_back("tools", std::move(*all));
     return {};
   }
 

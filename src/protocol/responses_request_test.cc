@@ -188,37 +188,24 @@ TEST(ResponsesRequest, each_error_names_its_field) {
   EXPECT_EQ(
       refusal(with(R"("tools":[{"type":"function","name":"f"},{"type":"custom","name":"f"}])")),
       "tools[1].name: another tool has the name f already");
-  EXPECT_EQ(
-      refusal(with(R"("tools":[{"type":"namespace","name":"n","tools":[{"type":"custom"}]}])")),
-      "tools[0].tools[0].type: expected \"function\"");
-}
-
-TEST(ResponsesTools, each_goes_up_as_a_function_and_comes_back_as_what_it_is) {
-  const auto request = read(with(
-      R"("tools":[{"type":"function","name":"f","description":null,"parameters":{"type":"object"}},)"
-      R"({"type":"custom","name":"patch","description":"d","format":{"type":"grammar","syntax":"lark","definition":"start: X"}},)"
-      R"({"type":"local_shell"},{"type":"namespace","name":"agents","tools":[{"type":"function","name":"run"}]}])"));
-  const auto& functions = request.tools.functions();
-  ASSERT_EQ(functions.size(), 4u);
-  EXPECT_EQ(functions[0].raw,
-            R"({"type":"function","function":{"name":"f","parameters":{"type":"object"}}})");
-  EXPECT_NE(functions[1].raw.find("start: X"), std::string::npos);
-  EXPECT_EQ(request.tools.at("patch").kind, ToolKind::kCustom);
-  EXPECT_EQ(request.tools.at("local_shell").kind, ToolKind::kLocalShell);
-  const auto run = request.tools.at("agents__run");
-  EXPECT_EQ(run.kind, ToolKind::kFunction);
-  EXPECT_EQ(run.name, "run");
-  EXPECT_EQ(run.space, "agents");
-  EXPECT_EQ(request.tools.at("made_up").name, "made_up");
-}
-
-TEST(ResponsesTools, long_names_keep_apart) {
-  const std::string space(40, 's');
-  const std::string one = function_name(space, std::string(40, 'a') + "1");
-  const std::string two = function_name(space, std::string(40, 'a') + "2");
-  EXPECT_EQ(one.size(), 64u);
-  EXPECT_EQ(two.size(), 64u);
-  EXPECT_NE(one, two);
+  EXPECT_EQ(refusal(with(
+                R"("tools":[{"type":"namespace","name":"n","tools":[{"type":"local_shell"}]}])")),
+            "tools[0].tools[0].type: expected \"function\" or \"custom\"");
+  for (const char* search :
+       {R"({"type":"tool_search"})", R"({"type":"tool_search","execution":"server"})"})
+    EXPECT_EQ(refusal(with(R"("tools":[)" + std::string(search) + "]"), ErrorKind::kUnsupported),
+              "tools[0].execution: unsupported: a search that the server would have to run; send "
+              "\"client\" and run it");
+  EXPECT_EQ(refusal(items(R"({"type":"additional_tools","tools":[{"type":"web_search"}]},)"
+                          R"({"role":"user","content":"x"})"),
+                    ErrorKind::kUnsupported),
+            "input[0].tools[0].type: unsupported: tools of type \"web_search\", which the server "
+            "would have to run; leave it out");
+  EXPECT_EQ(refusal(R"({"previous_response_id":"resp_1","input":[{"type":"additional_tools",)"
+                    R"("tools":[{"type":"local_shell"}]},{"role":"user","content":"x"}]})",
+                    ErrorKind::kUnsupported),
+            "input: unsupported: items of type additional_tools where tools are inherited; name "
+            "all that are to hold in tools");
 }
 
 // Every key of the schema is there, in the caller's spelling where there is one.

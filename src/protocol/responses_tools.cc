@@ -69,6 +69,11 @@ std::string custom_declaration(const Value& tool, std::string_view function) {
   return w.take();
 }
 
+// The tools that an item of this type holds.
+std::optional<Value> tools_of(const Value& item, std::string_view type) {
+  return text_or_nothing(item, "type") == type ? item.get("tools") : std::nullopt;
+}
+
 }  // namespace
 
 std::string function_name(std::string_view space, std::string_view name) {
@@ -114,20 +119,51 @@ Status ResponsesTools::add_function(const Value& tool, const std::string& space,
   return declare({ToolKind::kFunction, std::move(*name), space}, function, field);
 }
 
+Status ResponsesTools::add_custom(const Value& tool, const std::string& space,
+                                  const std::string& field) {
+  auto name = name_of(tool, field);
+  if (!name) return std::move(name).error();
+  const std::string function = function_name(space, *name);
+  functions_.push_back({function, custom_declaration(tool, function)});
+  return declare({ToolKind::kCustom, std::move(*name), space}, function, field);
+}
+
+Status ResponsesTools::add_search(const Value& tool, const std::string& field) {
+  const auto execution = tool.get("execution");
+  if (!execution || !execution->is_string() || execution->string() != "client")
+    return unsupported(field + ".execution",
+                       "a search that the server would have to run; send \"client\" and run it");
+  if (auto s = check_member(tool, "description", false, field); !s.ok()) return s;
+  if (auto s = check_member(tool, "parameters", true, field); !s.ok()) return s;
+  Writer w;
+  w.begin_object().field("type", "function").key("function").begin_object();
+  w.field("name", kToolSearch);
+  for (const char* member : {"description", "parameters"}) {
+    if (const auto value = tool.get(member)) w.key(member).raw(value->raw());
+  }
+  w.end_object().end_object();
+  functions_.push_back({std::string(kToolSearch), w.take()});
+  return declare({ToolKind::kToolSearch, std::string(kToolSearch), ""}, std::string(kToolSearch),
+                 field);
+}
+
 Status ResponsesTools::add_space(const Value& tool, const std::string& field) {
   auto name = name_of(tool, field);
   if (!name) return std::move(name).error();
   const auto members = tool.get("tools");
-  if (!members) return base::invalid(field + ".tools", "missing; expected an array of functions");
-  if (!members->is_array()) return mismatch(field + ".tools", "an array of functions", *members);
+  if (!members) return base::invalid(field + ".tools", "missing; expected an array of tools");
+  if (!members->is_array()) return mismatch(field + ".tools", "an array of tools", *members);
   std::size_t number = 0;
   for (const auto& member : *members) {
     const std::string path = protocol::at(field + ".tools", number++);
     if (!member.value.is_object()) return mismatch(path, "an object", member.value);
-    const auto type = member.value.get("type");
-    if (!type || !type->is_string() || type->string() != "function")
-      return base::invalid(path + ".type", "expected \"function\"");
-    if (auto s = add_function(member.value, *name, path); !s.ok()) return s;
+    const std::string type = text_or_nothing(member.value, "type");
+    if (type != "function" && type != "custom")
+      return base::invalid(path + ".type", "expected \"function\" or \"custom\"");
+    const bool custom = type == "custom";
+    auto s =
+        custom ? add_custom(member.value, *name, path) : add_function(member.value, *name, path);
+    if (!s.ok()) return s;
   }
   return {};
 }
@@ -146,24 +182,80 @@ Status ResponsesTools::add(const Value& tool, const std::string& field) {
     return declare({ToolKind::kLocalShell, std::string(kLocalShell), ""}, std::string(kLocalShell),
                    field);
   }
-  if (word != "custom")
-    return unsupported(field + ".type", "tools of type " + found(*type) +
-                                            ", which the server would have to run; leave it out");
-  auto name = name_of(tool, field);
-  if (!name) return std::move(name).error();
-  functions_.push_back({*name, custom_declaration(tool, *name)});
-  return declare({ToolKind::kCustom, *name, ""}, *name, field);
+  if (word == kToolSearch) return add_search(tool, field);
+  if (word == "custom") return add_custom(tool, "", field);
+  return unsupported(field + ".type", "tools of type " + found(*type) +
+                                          ", which the server would have to run; leave it out");
 }
 
-Result<ResponsesTools> ResponsesTools::read(const Value& tools) {
-  if (!tools.is_array()) return mismatch("tools", "an array of tools", tools);
-  ResponsesTools read;
+Status ResponsesTools::add_all(const Value& tools, const std::string& field) {
+  if (!tools.is_array()) return mismatch(field, "an array of tools", tools);
   std::size_t number = 0;
   for (const auto& tool : tools) {
-    if (auto s = read.add(tool.value, protocol::at("tools", number++)); !s.ok())
-      return std::move(s).error();
+    if (auto s = add(tool.value, protocol::at(field, number++)); !s.ok()) return s;
   }
+  return {};
+}
+
+Result<ResponsesTools> ResponsesTools::read(const Value& tools, const std::string& field) {
+  ResponsesTools read;
+  if (auto s = read.add_all(tools, field); !s.ok()) return std::move(s).error();
   return read;
+}
+
+Status ResponsesTools::add_from_items(const Value& input) {
+  if (!input.is_array()) return {};
+  std::size_t number = 0;
+  for (const auto& item : input) {
+    const std::string field = protocol::at("input", number++) + ".tools";
+    const auto tools = tools_of(item.value, kAdditionalTools);
+    if (tools) {
+      if (auto s = add_all(*tools, field); !s.ok()) return s;
+    }
+    const auto found = tools_of(item.value, kToolSearchOutput);
+    if (!found) continue;
+    auto read = ResponsesTools::read(*found, field);
+    if (!read) return std::move(read).error();
+    know(std::move(*read));
+  }
+  return {};
+}
+
+// Several searches may find the same.
+void ResponsesTools::know(ResponsesTools others) {
+  entries_.merge(others.entries_);
+}
+
+std::optional<std::string> with_item_tools(const Value* tools, const Value& input) {
+  Writer w;
+  bool any = false;
+  w.begin_array();
+  if (tools != nullptr) {
+    for (const auto& tool : *tools) w.raw(tool.value.raw());
+  }
+  if (input.is_array()) {
+    for (const auto& item : input) {
+      const auto more = tools_of(item.value, kAdditionalTools);
+      if (!more) continue;
+      any = true;
+      for (const auto& tool : *more) w.raw(tool.value.raw());
+    }
+  }
+  w.end_array();
+  if (!any) return std::nullopt;
+  return w.take();
+}
+
+Result<std::string> found_tools(const Value& item, const std::string& field) {
+  Writer w;
+  w.begin_array();
+  if (const auto tools = item.get("tools")) {
+    const auto read = ResponsesTools::read(*tools, field + ".tools");
+    if (!read) return read.error();
+    for (const auto& function : read->functions()) w.raw(function.raw);
+  }
+  w.end_array();
+  return w.take();
 }
 
 ResponsesTools::Entry ResponsesTools::at(const std::string& function) const {
