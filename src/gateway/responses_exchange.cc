@@ -174,6 +174,7 @@ std::unique_ptr<AnswerForm> ResponsesExchange::form(const protocol::ChatHead& he
   plan.head.model = head.model;
   plan.head.members = protocol::response_members(asked_.echo, asked_.previous_response_id);
   plan.head.says_completed_at = true;
+  plan.head.seals_reasoning = asked_.seal_reasoning;
   plan.head.tools = &asked_.tools;
   plan.stream = stream;
   plan.store = asked_.store;

@@ -135,6 +135,7 @@ OutputItem& ResponsesEmitter::at_item(ItemKind kind, NamedEvents& out) {
   }
   OutputItem item;
   item.kind = kind;
+  item.sealed = head_.seals_reasoning && kind == ItemKind::kReasoning;
   return add(std::move(item), out);
 }
 

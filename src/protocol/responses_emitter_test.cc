@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "json/value.h"
+#include "protocol/sealed_reasoning.h"
 
 namespace verbatim::protocol {
 namespace {
@@ -30,12 +31,15 @@ struct Told {
   std::string whole;
 };
 
-Told tell(const Events& events, std::string_view status) {
+enum class Reasoning { kShown, kSealed };
+
+Told tell(const Events& events, std::string_view status, Reasoning reasoning = Reasoning::kShown) {
   const auto tools = ResponsesTools::read(json::Document::parse(kTools).value().root()).value();
   int drawn = 0;
   ResponseHead head;
   head.id = "resp_1";
   head.tools = &tools;
+  head.seals_reasoning = reasoning == Reasoning::kSealed;
   ResponsesEmitter emitter(head, [&] { return std::to_string(++drawn); });
   NamedEvents out;
   for (const auto& event : events) emitter.events(std::span(&event, 1), out);
@@ -126,6 +130,42 @@ TEST(ResponsesEmitter, what_is_no_input_or_no_command_is_shown_as_it_is) {
   EXPECT_EQ(output_of(shell), R"([{"id":"lsh_1","type":"function_call","call_id":"c1",)"
                               R"("name":"local_shell","arguments":"{\"command\":\"ls\"}",)"
                               R"("status":"completed"}])");
+}
+
+TEST(ResponsesEmitter, a_search_is_told_whole) {
+  const auto told =
+      tell({ToolCallStart{0, "c1", "tool_search"}, ToolCallArguments{0, R"({"query": )"},
+            ToolCallArguments{0, R"("x"})"}, ToolCallEnd{0}, ToolCallStart{1, "c2", "tool_search"},
+            ToolCallArguments{1, "[]"}, ToolCallEnd{1}},
+           "completed");
+  EXPECT_EQ(told.names, (Names{"created", "in_progress", "output_item.added", "output_item.done",
+                               "output_item.added", "function_call_arguments.done",
+                               "output_item.done", "completed"}));
+  EXPECT_EQ(output_of(told),
+            R"([{"id":"tsc_1","type":"tool_search_call","call_id":"c1","execution":"client",)"
+            R"("arguments":{"query": "x"},"status":"completed"},{"id":"tsc_2",)"
+            R"("type":"function_call","call_id":"c2","name":"tool_search","arguments":"[]",)"
+            R"("status":"completed"}])");
+}
+
+TEST(ResponsesEmitter, a_custom_tool_has_its_namespace) {
+  const auto told = tell({ToolCallStart{0, "c1", "functions__exec"},
+                          ToolCallArguments{0, R"({"input":"x"})"}, ToolCallEnd{0}},
+                         "completed");
+  EXPECT_EQ(output_of(told),
+            R"([{"id":"ctc_1","type":"custom_tool_call","call_id":"c1","name":"exec",)"
+            R"("namespace":"functions","input":"x","status":"completed"}])");
+}
+
+TEST(ResponsesEmitter, reasoning_is_sealed_where_that_was_asked_for) {
+  const Events events{ReasoningDelta{"h"}, ReasoningDelta{"m"}, TextDelta{"a"}};
+  const auto sealed = tell(events, "completed", Reasoning::kSealed);
+  const std::string member = R"("encrypted_content":")" + seal_reasoning("hm") + R"(")";
+  EXPECT_NE(output_of(sealed).find(member), std::string::npos) << output_of(sealed);
+  EXPECT_EQ(output_of(tell(events, "completed")).find("encrypted"), std::string::npos);
+  const auto done = std::find(sealed.names.begin(), sealed.names.end(), "output_item.done");
+  const auto number = static_cast<std::size_t>(done - sealed.names.begin());
+  EXPECT_NE(sealed.data.at(number).find(member), std::string::npos);
 }
 
 TEST(ResponsesEmitter, what_was_cut_is_incomplete) {

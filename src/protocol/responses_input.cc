@@ -8,6 +8,7 @@
 #include "protocol/responses_items.h"
 #include "protocol/responses_parts.h"
 #include "protocol/responses_tools.h"
+#include "protocol/sealed_reasoning.h"
 #include "protocol/typed.h"
 
 namespace verbatim::protocol {
@@ -195,9 +196,34 @@ class InputReader {
     auto item = read_item(value, field);
     if (!item) return ours(std::move(item).error());
     const auto content = value.get("content");
-    if (content && !content->empty() && !item->text.empty())
-      into.reasoning = into.reasoning.value_or("") + item->text;
+    std::string text = content && !content->empty() ? std::move(item->text) : "";
+    const std::string sealed = text_or_nothing(value, "encrypted_content");
+    Message& into = answer();
+    if (!is_sealed(sealed)) {
+      keep(value.raw());
+    } else {
+      auto said = unseal_reasoning(sealed);
+      if (!said)
+        return base::invalid(field + ".encrypted_content",
+                             "not as this server gave it; send the item as it was, or without it");
+      if (text.empty()) text = std::move(*said);
+      keep_unsealed(value, text);
+    }
+    if (!text.empty()) into.reasoning = into.reasoning.value_or("") + text;
     return {};
+  }
+
+  // No engine knows what was sealed here.
+  void keep_unsealed(const Value& value, const std::string& text) {
+    Writer w;
+    w.begin_object();
+    for (const auto member : value) {
+      const std::string name = member.name();
+      if (name != "content" && name != "encrypted_content") w.key(name).raw(member.value.raw());
+    }
+    w.key("content").begin_array().begin_object().field("type", "reasoning_text");
+    w.field("text", text).end_object().end_array().end_object();
+    keep(w.text());
   }
 
   Status read_call(const Value& value, const std::string& field) {

@@ -19,10 +19,10 @@ struct InputRules {
 
 // Reads `input` of a Responses request, a string or items, as the messages they stand for: the
 // other direction of write_items(). Items of one answer (reasoning, message, calls) that follow one
-// another are one message. Calls of custom tools, of local shells and of functions in a namespace
-// are calls of the functions that stand for them (responses_tools.h). Reasoning that is a summary
-// or encrypted alone counts as absent. Errors (kInvalidRequest, kUnsupported, kTooLarge) name the
-// item.
+// another are one message. Calls of custom tools, of local shells, of searches for tools and of
+// functions in a namespace are calls of the functions that stand for them (responses_tools.h).
+// Reasoning that is a summary, or encrypted by another server, counts as absent. Errors
+// (kInvalidRequest, kUnsupported, kTooLarge) name the item.
 base::Result<std::vector<message::Message>> read_input(const json::Value& input,
                                                        const InputRules& rules = {});
 

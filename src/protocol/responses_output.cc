@@ -1,6 +1,7 @@
 #include "protocol/responses_output.h"
 
 #include "json/value.h"
+#include "protocol/sealed_reasoning.h"
 
 namespace verbatim::protocol {
 namespace {
@@ -105,6 +106,7 @@ void write_output_item(Writer& w, const OutputItem& item, std::string_view statu
   } else if (item.kind == ItemKind::kReasoning) {
     w.field("type", "reasoning").key("summary").begin_array().end_array();
     write_parts(w, item);
+    if (item.sealed && !item.text.empty()) w.field("encrypted_content", seal_reasoning(item.text));
   } else {
     w.field("type", "message").field("role", "assistant");
     write_parts(w, item);

@@ -26,6 +26,7 @@ struct ResponseHead {
   // What else the object says, the same from its first event to its last.
   std::vector<RawMember> members = {};
   bool says_completed_at = false;
+  bool seals_reasoning = false;  // items of reasoning have their encrypted_content
   // Of the request; null: all calls are of functions. Outlives the response.
   const ResponsesTools* tools = nullptr;
 };
@@ -46,6 +47,7 @@ struct OutputItem {
   std::string call_id;
   ResponsesTools::Entry tool;  // of a call: what it is to the client
   bool open = true;            // or cut
+  bool sealed = false;         // has encrypted_content
 };
 
 // The input of a custom tool, out of the arguments of the function that stands for it; arguments of

@@ -200,6 +200,7 @@ class RequestReader {
       if (*word != kEncrypted)
         return unsupported(
             path, found(entry.value) + " asks for something of a tool that the server would run");
+      request_.seal_reasoning = true;
     }
     return {};
   }

@@ -22,6 +22,7 @@ struct ResponsesRequest {
   std::string previous_response_id;         // empty: none
   ResponsesTools tools;
   bool store = true;
+  bool seal_reasoning = false;  // `include` asks for reasoning.encrypted_content
   // The rest, as chat names it: a chat request's body without messages and tools.
   std::string chat;
   // Members of the response object that repeat the request: name and raw JSON, as the caller wrote

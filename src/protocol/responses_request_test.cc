@@ -7,6 +7,7 @@
 #include "json/value.h"
 #include "protocol/responses_input.h"
 #include "protocol/responses_object.h"
+#include "protocol/sealed_reasoning.h"
 
 namespace verbatim::protocol {
 namespace {
@@ -89,7 +90,30 @@ TEST(ResponsesRequest, items_of_one_answer_are_one_message) {
   }
 }
 
-// What was sampled is not known by its summary or its cipher.
+TEST(ResponsesRequest, reasoning_is_known_by_what_was_sealed_here) {
+  const std::string sealed = seal_reasoning("hm \xC3\xBC");
+  const std::string start = R"({"type":"reasoning","id":"rs_1","summary":[],)";
+  const std::string behind = R"("encrypted_content":")" + sealed + R"("})";
+  for (const std::string& content : {std::string(), std::string(R"("content":null,)"),
+                                     std::string(R"("content":[{"type":"reasoning_text",)"
+                                                 "\"text\":\"hm \xC3\xBC\"}],")}) {
+    const auto request = read(items(start + content + behind), Unserved::kKeep);
+    ASSERT_EQ(request.messages.size(), 1u);
+    EXPECT_EQ(request.messages[0].reasoning, "hm \xC3\xBC") << content;
+    // What goes up has the text, and nothing that an engine can't read.
+    EXPECT_EQ(
+        unknown_member(request.messages[0], kItems),
+        "[" + start + R"("content":[{"type":"reasoning_text","text":"hm )" + "\xC3\xBC\"}]}]");
+  }
+  const std::string foreign = start + R"("encrypted_content":"gAAA"})";
+  EXPECT_EQ(unknown_member(read(items(foreign), Unserved::kKeep).messages[0], kItems),
+            "[" + foreign + "]");
+  EXPECT_EQ(refusal(items(start + R"("encrypted_content":"vbr1.!"})")),
+            "input[0].encrypted_content: not as this server gave it; send the item as it was, or "
+            "without it");
+}
+
+// What was sampled is not known by its summary or another server's cipher.
 TEST(ResponsesRequest, reasoning_without_its_text_is_absent) {
   for (const char* reasoning :
        {R"({"type":"reasoning","summary":[{"type":"summary_text","text":"short"}]})",
