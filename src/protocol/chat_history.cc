@@ -1,5 +1,7 @@
 #include "protocol/chat_history.h"
 
+#include "protocol/raw_parameters.h"
+
 namespace verbatim::protocol {
 namespace {
 
@@ -46,7 +48,9 @@ std::string write_chat_request(const Conversation& conversation) {
     for (const auto& tool : conversation.tools) w.raw(tool.raw);
     w.end_array();
   }
-  for (const auto& [name, raw] : conversation.parameters) w.key(name).raw(raw);
+  for (const auto& [name, raw] : conversation.parameters) {
+    if (name != kAskedReasoning) w.key(name).raw(raw);
+  }
   w.field("stream", conversation.stream);
   if (conversation.stream)
     w.key("stream_options").begin_object().field("include_usage", true).end_object();

@@ -233,8 +233,8 @@ TEST(ChatRequest, what_would_change_the_answer_and_is_not_served_is_refused_by_n
         R"("response_format":{"type":"json_object"})", R"("logit_bias":{"1":2})",
         R"("functions":[])", R"("audio":{})", R"("modalities":["text","audio"])",
         R"("prediction":{})", R"("store":true)", R"("reasoning_effort":"low")",
-        R"("ignore_eos":true)", R"("skip_special_tokens":false)", R"("made_up":1)",
-        R"("tools":[{"type":"custom","custom":{"name":"x"}}])"}) {
+        R"("verbosity":"high")", R"("ignore_eos":true)", R"("skip_special_tokens":false)",
+        R"("made_up":1)", R"("tools":[{"type":"custom","custom":{"name":"x"}}])"}) {
     const std::string text = not_served(with(parameter));
     const std::string name(parameter + 1, std::string_view(parameter).find('"', 1) - 1);
     EXPECT_TRUE(text.starts_with(name)) << text;
@@ -254,8 +254,8 @@ TEST(ChatRequest, what_asks_for_nothing_is_accepted) {
        {R"("store":false)", R"("response_format":{"type":"text"})", R"("logit_bias":{})",
         R"("modalities":["text"])", R"("service_tier":"auto")", R"("prompt_cache_key":"k")",
         R"("safety_identifier":"s")", R"("top_logprobs":0)", R"("tools":[])", R"("stop":[])",
-        R"("ignore_eos":false)", R"("tool_choice":"none")",
-        R"("max_tokens":5,"max_completion_tokens":5)",
+        R"("ignore_eos":false)", R"("tool_choice":"none")", R"("reasoning_effort":"medium")",
+        R"("verbosity":"medium")", R"("max_tokens":5,"max_completion_tokens":5)",
         R"("stream_options":{"include_usage":false})", R"("max_tokens":5.0)"}) {
     EXPECT_TRUE(read_chat_request(with(parameter)).ok()) << parameter;
   }

@@ -4,6 +4,7 @@
 
 #include "protocol/chat_request.h"
 #include "protocol/messages_input.h"
+#include "protocol/raw_parameters.h"
 #include "protocol/responses_input.h"
 
 namespace verbatim::protocol {
@@ -79,12 +80,28 @@ TEST(Conversation, goes_up_as_items_without_a_previous_response) {
       R"({"type":"function_call_output","call_id":"c2","output":"rain"},)"
       R"({"type":"message","role":"user","content":"Thanks \"you\""}],)"
       R"("tools":[{"type":"function","name":"get_weather","parameters":{"type":"object"},"strict":false}],)"
-      R"("tool_choice":{"type":"function","name":"f"},"reasoning":{"effort":"low"},"seed":3,)"
-      R"("max_output_tokens":9,"text":{"format":{"type":"json_schema","name":"x","schema":{}}},)"
+      R"("tool_choice":{"type":"function","name":"f"},"seed":3,)"
+      R"("max_output_tokens":9,"reasoning":{"effort":"low"},"text":{"format":{"type":"json_schema","name":"x","schema":{}}},)"
       R"("store":false,"stream":false})");
   EXPECT_EQ(body.find("previous_response_id"), std::string::npos);
   const auto lenient = write_conversation(Wire::kResponses, conversation, Silent::kLenient);
   EXPECT_EQ(lenient.find("strict"), std::string::npos);
+}
+
+TEST(Conversation, what_was_asked_of_reasoning_goes_up_where_it_has_its_word) {
+  auto conversation = weather();
+  conversation.parameters = {
+      {"reasoning_effort", "\"medium\""},
+      {std::string(kAskedReasoning), R"({"summary":"auto","effort":"low","context":"all"})"}};
+  EXPECT_NE(write_conversation(Wire::kResponses, conversation)
+                .find(R"("reasoning":{"effort":"medium","summary":"auto","context":"all"})"),
+            std::string::npos);
+  EXPECT_NE(write_conversation(Wire::kChat, conversation).find(R"("reasoning_effort":"medium")"),
+            std::string::npos);
+  for (const auto wire : {Wire::kChat, Wire::kMessages}) {
+    EXPECT_TRUE(check_conversation(wire, conversation).ok());
+    EXPECT_EQ(write_conversation(wire, conversation).find("summary"), std::string::npos);
+  }
 }
 
 TEST(Conversation, goes_up_as_blocks) {
@@ -195,6 +212,8 @@ TEST(Conversation, what_a_protocol_has_no_word_for_is_refused_by_name) {
                              {"frequency_penalty", "0.0"},
                              {"repetition_penalty", "1.0"},
                              {"min_p", "0"},
+                             {"reasoning_effort", "\"medium\""},
+                             {"verbosity", "\"medium\""},
                              {"stop_token_ids", "[ ]"}};
   EXPECT_TRUE(check_conversation(Wire::kMessages, conversation).ok());
   conversation.messages[2].tool_calls[1].arguments = "{\"a\"";

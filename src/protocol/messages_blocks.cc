@@ -88,11 +88,14 @@ void write_user(Writer& w, const Value& value) {
   w.key("metadata").begin_object().key("user_id").raw(value.raw()).end_object();
 }
 
-constexpr std::array<Renaming, 10> kRenamings{{{"max_tokens", nullptr},
+constexpr std::array<Renaming, 13> kRenamings{{{"max_tokens", nullptr},
                                                {"max_completion_tokens", nullptr},
                                                {"tool_choice", nullptr},
                                                {"parallel_tool_calls", nullptr},
                                                {"response_format", nullptr},
+                                               {"reasoning_effort", nullptr},
+                                               {kAskedReasoning, nullptr},
+                                               {"verbosity", nullptr},
                                                {"frequency_penalty", nullptr},
                                                {"presence_penalty", nullptr},
                                                {"logit_bias", nullptr},
@@ -107,8 +110,8 @@ struct Missing {
   std::string_view neutral;
 };
 constexpr Missing kMissing[] = {{"response_format", R"({"type":"text"})"},
-                                {"reasoning_effort", ""},
-                                {"verbosity", ""},
+                                {"reasoning_effort", R"("medium")"},
+                                {"verbosity", R"("medium")"},
                                 {"frequency_penalty", "0"},
                                 {"presence_penalty", "0"},
                                 {"repetition_penalty", "1"},

@@ -31,6 +31,10 @@ void write_parameters(json::Writer& w, const Conversation& conversation, const T
   }
 }
 
+// Under this name `reasoning` of a Responses request stands among the parameters, where it says
+// more than its effort: only that protocol has a word for it.
+inline constexpr std::string_view kAskedReasoning = "responses_reasoning";
+
 // The function of a tool or a tool_choice as chat declares it: {"type":"function","function":{}}.
 std::optional<json::Value> function_of(const json::Value& tool);
 // Its members but `parameters`, each as it is.

@@ -87,12 +87,19 @@ void write_tool_choice(Writer& w, const Value& value) {
   w.end_object();
 }
 
-void write_effort(Writer& w, const Value& value) {
-  w.key("reasoning").begin_object().key("effort").raw(value.raw()).end_object();
+void write_asked_reasoning(Writer& w, const Conversation& conversation) {
+  const auto effort = parameter(conversation, "reasoning_effort");
+  const auto asked = parameter(conversation, kAskedReasoning);
+  if (!effort && !asked) return;
+  w.key("reasoning").begin_object();
+  if (effort) w.key("effort").raw(effort->root().raw());
+  if (asked) write_members_but(w, asked->root(), "effort");
+  w.end_object();
 }
 
-constexpr std::array<Renaming, 7> kRenamings{{{"tool_choice", write_tool_choice},
-                                              {"reasoning_effort", write_effort},
+constexpr std::array<Renaming, 8> kRenamings{{{"tool_choice", write_tool_choice},
+                                              {"reasoning_effort", nullptr},
+                                              {kAskedReasoning, nullptr},
                                               {"max_tokens", nullptr},
                                               {"max_completion_tokens", nullptr},
                                               {"store", nullptr},
@@ -210,6 +217,7 @@ std::string write_responses_request(const Conversation& conversation, Silent fun
   write_parameters(w, conversation, kRenamings);
   if (conversation.sampling.max_tokens)
     w.field("max_output_tokens", *conversation.sampling.max_tokens);
+  write_asked_reasoning(w, conversation);
   write_text(w, conversation);
   w.field("store", false).field("stream", conversation.stream).end_object();
   return w.take();

@@ -284,11 +284,13 @@ class RequestReader {
     return {};
   }
 
-  // A summary is nothing that can be asked for here: the reasoning itself is shown.
+  // By ids a summary is nothing that can be asked for: the reasoning itself is shown.
   Status read_reasoning(const Value& value, const std::string& field) {
     if (!value.is_object()) return mismatch(field, "an object", value);
     const auto effort = value.get("effort");
     if (effort) chat_.key("reasoning_effort").raw(effort->raw());
+    if (unserved_ == Unserved::kKeep && value.size() > (effort ? 1U : 0U))
+      chat_.key(kAskedReasoning).raw(value.raw());
     return {};
   }
 

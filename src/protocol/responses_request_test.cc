@@ -172,6 +172,17 @@ TEST(ResponsesRequest, parameters_are_told_in_the_words_of_chat) {
       R"("unheard_of":[1]})");
 }
 
+// By messages over the same protocol it goes up whole.
+TEST(ResponsesRequest, what_else_is_asked_of_reasoning_is_kept_where_it_can_go_up) {
+  const std::string asked = with(R"("reasoning":{"effort":"high","summary":"auto"})");
+  EXPECT_EQ(read(asked).chat, R"({"reasoning_effort":"high"})");
+  EXPECT_EQ(read(asked, Unserved::kKeep).chat,
+            R"({"reasoning_effort":"high",)"
+            R"("responses_reasoning":{"effort":"high","summary":"auto"}})");
+  EXPECT_EQ(read(with(R"("reasoning":{"effort":"high"})"), Unserved::kKeep).chat,
+            R"({"reasoning_effort":"high"})");
+}
+
 TEST(ResponsesRequest, each_error_names_its_field) {
   EXPECT_EQ(refusal(R"({"model":"m"})"), "input: missing; expected a string or items");
   EXPECT_EQ(refusal(R"({"input":7})"),
