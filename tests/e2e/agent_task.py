@@ -32,7 +32,7 @@ def run_agent(folder: Path, forwarder: Forwarder, command: list, environment: di
     done = subprocess.run([str(each) for each in command], cwd=work, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240,
                           env=kept | {"HOME": str(home), "TMPDIR": str(work)} | forwarder.environment() | environment)
     assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
-    assert forwarder.strays == [], "the agent wants more than the gateway"
+    assert forwarder.strays == [], f"the agent wants more than the gateway: {forwarder.strays}"
     return done.stdout
 
 
@@ -40,9 +40,8 @@ def calls_of(messages: list[dict]) -> list[dict]:
     return [call for message in messages for call in message.get("tool_calls") or []]
 
 
-def check_turns(stack, session: str, sent: list[Sent], others: int = 0) -> list[dict]:
-    """Ten turns in one line, exact, behind histories that say the same in the agent's spelling; nothing else but `others` roots of one
-    turn. Returns the line."""
+def check_line(stack, session: str, turns: int, others: int = 0) -> list[dict]:
+    """So many turns in one line, each the ids of the one before and what is new; nothing else but `others` roots of one turn. Returns the line."""
     recorded = stack.gateway.record(session)
     check_record(recorded, stack.sim.log())
     roots = [line["turn"] for line in recorded if line["attach"]["kind"] == "root"]
@@ -50,13 +49,20 @@ def check_turns(stack, session: str, sent: list[Sent], others: int = 0) -> list[
     lines = [recorded[-1]]
     while lines[0]["parent_turn"]:
         lines.insert(0, next(line for line in recorded if line["turn"] == lines[0]["parent_turn"]))
-    assert (len(lines), len(recorded), len(sent)) == (10, 10 + others, 10)
+    assert (len(lines), len(recorded)) == (turns, turns + others)
     view = stack.gateway.http.get(f"/sessions/{session}").json()
     check_view(view, recorded)
     report = {name: view["report"][name] for name in ("attached", "branched", "restarted", "started")}
-    assert report == {"attached": 9, "branched": 0, "restarted": 0, "started": 1 + others}
+    assert report == {"attached": turns - 1, "branched": 0, "restarted": 0, "started": 1 + others}
     for number, (record, line) in enumerate(zip(view["records"], lines)):
         check_spliced(record["request"], line, [each["completion_token_ids"] for each in lines[:number]])
+    return lines
+
+
+def check_turns(stack, session: str, sent: list[Sent], others: int = 0) -> list[dict]:
+    """Ten turns in one line behind chat histories that say the same in the agent's spelling. Returns the line."""
+    lines = check_line(stack, session, 10, others)
+    assert len(sent) == 10
     given = calls_of([line["assistant_message"] for line in lines])
     returned = sent[-1].body["messages"]
     assert [call["id"] for call in calls_of(returned)] == [call["id"] for call in given]

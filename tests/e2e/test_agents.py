@@ -1,12 +1,12 @@
-"""Real agents through a ten-turn tool task over chat: whatever they make of their history, each turn goes on behind the one before.
-opencode, which is a heavy installation, is in test_opencode.py."""
+"""Real agents through a ten-turn tool task, over chat and over Responses: whatever they make of their history, each turn goes on behind the one
+before. Those that are heavy installations are in test_opencode.py and test_codex.py."""
 import json
 import sys
 from pathlib import Path
 
 import pytest
 
-from agent_task import ANSWER, check_turns, gives_reasoning, rewrites_arguments, run_agent, task
+from agent_task import ANSWER, check_line, check_turns, gives_reasoning, rewrites_arguments, run_agent, task
 
 PROMPT = "Plan a journey: ask for the weather of nine cities, one after the other, then say which is the sunniest."
 # As models write them: members in any order, spaces, escapes, numbers of either kind.
@@ -41,3 +41,24 @@ def test_a_python_agent_finishes_its_task_in_one_line_of_turns(make_stack, forwa
     assert printed["looked_up"] == [[each["city"], each["days"], each.get("note", "")] for each in asked]
     lines = check_turns(stack, session, forwarder.sent)
     assert (rewrites_arguments(lines, forwarder.sent), gives_reasoning(forwarder.sent)) == PYTHON_AGENTS[agent]
+
+
+@pytest.mark.parametrize("memory", ["chained", "history"])
+@pytest.mark.parametrize("way", ["stream", "whole"])
+def test_openai_agents_on_responses_goes_on_in_one_line_of_turns(make_stack, forward, tmp_path, way, memory):
+    """With previous_response_id and new items alone, and with its whole history and nothing stored."""
+    stack = make_stack(script=task("look_up", CALLS))
+    session = stack.gateway.session()
+    forwarder = forward(stack.gateway)
+    program = Path(__file__).parent / "real_agents/run_openai_agents_responses.py"
+    printed = json.loads(run_agent(tmp_path, forwarder, [sys.executable, program, f"{forwarder.url}/sessions/{session}/v1", way, memory, PROMPT],
+                                   {"OPENAI_AGENTS_DISABLE_TRACING": "1"}))
+    asked = [json.loads(arguments) for turn in CALLS for arguments in turn]
+    assert printed == {"answer": ANSWER, "looked_up": [[each["city"], each["days"], each.get("note", "")] for each in asked]}
+    assert [each.body.get("stream", False) for each in forwarder.sent] == [way == "stream"] * 10
+    chained = memory == "chained"
+    assert [each.body.get("previous_response_id") is not None for each in forwarder.sent] == [False] + [chained] * 9
+    reasoning = [item for item in forwarder.sent[-1].body["input"] if item.get("type") == "reasoning"]
+    assert len(reasoning) == (0 if chained else 9) and all(item["encrypted_content"] for item in reasoning)
+    lines = check_line(stack, session, 10)
+    assert all(line["assistant_message"]["reasoning_content"] for line in lines)
