@@ -33,9 +33,11 @@ test-vllm: build test-deps ## conversations through a real vLLM on the CPU; inst
 	@scripts/engines/vllm/install.sh .venv-vllm
 	VLLM_MODES="$(VLLM_MODES)" .venv/bin/python -m pytest -q --durations=5 tests/vllm
 
-test-agents: build test-deps ## opencode as it is, through its tasks; installs 185 MB into .venv-opencode, with npm
+test-agents: build test-deps ## opencode, Codex CLI and OpenAI's Node SDK as they are; installs 640 MB into .venv-opencode, -codex, -openai-node, with npm
 	@scripts/agents/opencode/install.sh .venv-opencode
-	.venv/bin/python -m pytest -q tests/e2e/test_opencode.py
+	@scripts/agents/codex/install.sh .venv-codex
+	@scripts/agents/openai-node/install.sh .venv-openai-node
+	.venv/bin/python -m pytest -q tests/e2e/test_opencode.py tests/e2e/test_codex.py tests/e2e/test_openai_node.py
 
 test-fast: test-deps ## formatting, layout, build and unit tests
 	@JOBS=$(JOBS) scripts/run-tests.sh fast

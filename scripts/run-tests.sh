@@ -14,6 +14,8 @@ cd "$(dirname "$0")/.."
 jobs=${JOBS:-$(nproc)}
 build=build/release
 python=.venv/bin/python
+# What needs the heavy installations of make test-agents.
+without_agents="--ignore=tests/e2e/test_opencode.py --ignore=tests/e2e/test_codex.py --ignore=tests/e2e/test_openai_node.py"
 
 # name     sets        command
 steps=(
@@ -30,7 +32,7 @@ steps=(
   "parse     slow        check_parse"
   "session   slow        check_session"
   "api       slow        check_api"
-  "e2e       slow        $python -m pytest -q tests/e2e --ignore=tests/e2e/test_opencode.py"
+  "e2e       slow        $python -m pytest -q tests/e2e $without_agents"
   "simulate  slow        $build/tests/simulate --seeds 20 --turns 5000 --quiet"
   "disk      slow        $build/tests/simulate --store sqlite --seeds 40 --turns 20000 --quiet"
   "broken    slow        check_broken"
