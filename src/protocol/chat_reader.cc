@@ -28,12 +28,12 @@ Status read_usage(const Value& object, std::optional<message::Usage>& into) {
   if (!prompt) return prompt.error();
   if (!completion) return completion.error();
   into = message::Usage{.prompt_tokens = *prompt, .completion_tokens = *completion};
-  const auto details = value->get("prompt_tokens_details");
-  if (!details || !details->is_object() || !details->get("cached_tokens")) return {};
-  const auto cached = count_of(*details, "cached_tokens", "usage.prompt_tokens_details.");
-  if (!cached) return cached.error();
-  into->cached_tokens = *cached;
-  return {};
+  const auto read = [&](std::string_view details, std::string_view name, auto& count) {
+    return read_detail(*value, details, name, "usage.", count);
+  };
+  if (auto s = read("prompt_tokens_details", "cached_tokens", into->cached_tokens); !s.ok())
+    return s;
+  return read("completion_tokens_details", "reasoning_tokens", into->reasoning_tokens);
 }
 
 // An {"error": ...} object in place of an answer; its message in whatever shape it comes.

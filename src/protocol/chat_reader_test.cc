@@ -72,6 +72,16 @@ TEST(ChatReader, a_whole_answer_is_what_its_stream_joins_to) {
   }
 }
 
+TEST(ChatReader, what_a_server_counts_of_reasoning_is_read) {
+  const auto result = read_chat_answer(
+      R"({"id":"1","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"a"},)"
+      R"("finish_reason":"stop"}],"usage":{"prompt_tokens":7,"completion_tokens":3,)"
+      R"("completion_tokens_details":{"reasoning_tokens":2}}})");
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(result->usage,
+            (message::Usage{.prompt_tokens = 7, .completion_tokens = 3, .reasoning_tokens = 2}));
+}
+
 std::string failure(const std::vector<std::string>& payloads) {
   ChatStreamReader reader;
   Events events;

@@ -193,12 +193,12 @@ Status ResponsesReader::read_usage(const Value& response) {
   const auto completion = count_of(*usage, "output_tokens", "response.usage.");
   if (!completion) return completion.error();
   usage_ = message::Usage{.prompt_tokens = *prompt, .completion_tokens = *completion};
-  const auto details = usage->get("input_tokens_details");
-  if (!details || !details->is_object() || !details->get("cached_tokens")) return {};
-  const auto cached = count_of(*details, "cached_tokens", "response.usage.input_tokens_details.");
-  if (!cached) return cached.error();
-  usage_->cached_tokens = *cached;
-  return {};
+  const auto read = [&](std::string_view details, std::string_view name, auto& into) {
+    return read_detail(*usage, details, name, "response.usage.", into);
+  };
+  if (auto s = read("input_tokens_details", "cached_tokens", usage_->cached_tokens); !s.ok())
+    return s;
+  return read("output_tokens_details", "reasoning_tokens", usage_->reasoning_tokens);
 }
 
 Result<AnswerEnd> ResponsesReader::finish() {

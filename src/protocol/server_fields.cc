@@ -42,6 +42,16 @@ Result<std::uint64_t> count_of(const Value& object, std::string_view name, std::
   return static_cast<std::uint64_t>(*count);
 }
 
+Status read_detail(const Value& usage, std::string_view details, std::string_view name,
+                   std::string_view path, std::optional<std::uint64_t>& into) {
+  const auto told = usage.get(details);
+  if (!told || !told->is_object() || !told->get(name)) return {};
+  const auto count = count_of(*told, name, std::string(path) + std::string(details) + ".");
+  if (!count) return count.error();
+  into = *count;
+  return {};
+}
+
 Result<Value> object_of(const Value& object, std::string_view name, std::string_view path) {
   const auto value = object.get(name);
   const std::string field = std::string(path) + std::string(name);

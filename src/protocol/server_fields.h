@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,9 @@ base::Status put(base::Result<std::string> text, std::string& into);
 // A count under `name`; 0 where it is absent.
 base::Result<std::uint64_t> count_of(const json::Value& object, std::string_view name,
                                      std::string_view path);
+// A count under `name` in the object `details` of a usage; `into` stays where either is absent.
+base::Status read_detail(const json::Value& usage, std::string_view details, std::string_view name,
+                         std::string_view path, std::optional<std::uint64_t>& into);
 // An object under `name`; an error where it is absent.
 base::Result<json::Value> object_of(const json::Value& object, std::string_view name,
                                     std::string_view path);

@@ -83,7 +83,7 @@ void each_weight(A& a, T& weight) {
 
 template <class A, class T>
 void each_usage(A& a, T& usage) {
-  // What of it is reasoning no reader of an engine's counts tells; it is counted when it is shown.
+  // What of it is reasoning stands in the response that showed it; a turn by ids is counted anew.
   auto& [prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens] = usage;
   a.number(prompt_tokens);
   a.number(completion_tokens);
