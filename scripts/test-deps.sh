@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Makes .venv with the pinned Python packages of the tests and .venv-dynamo with the real Dynamo frontend, and installs the real vocabularies and
+# Makes .venv with the pinned Python packages of the tests, .venv-dynamo and .venv-dynamo-1.4.1 with the real Dynamo frontend, and installs the real vocabularies and
 # templates they compare against under models/. Does nothing where the inputs have not changed since the last time. Nothing it installs is ever committed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-families=(qwen3)
+families=(qwen3 gpt-oss)
 
 inputs_hash() {
   sha256sum "$@" | sha256sum | cut -d' ' -f1
@@ -29,13 +29,18 @@ if ! up_to_date .venv/stamp "${python_inputs[@]}" || ! .venv/bin/python -c 'impo
   inputs_hash "${python_inputs[@]}" >.venv/stamp
 fi
 
-dynamo=scripts/engines/dynamo
-dynamo_inputs=("$dynamo/install.sh" "$dynamo/wheels.txt" "$dynamo/requirements.txt")
-if ! up_to_date .venv-dynamo/stamp "${dynamo_inputs[@]}" || ! .venv-dynamo/bin/python -c 'import dynamo.llm' 2>/dev/null; then
-  echo "test-deps: installing the Dynamo frontend into .venv-dynamo"
-  "$dynamo/install.sh" .venv-dynamo
-  inputs_hash "${dynamo_inputs[@]}" >.venv-dynamo/stamp
-fi
+# dynamo_environment DIR WHEELS [RELEASE]
+dynamo_environment() {
+  local here=scripts/engines/dynamo
+  local inputs=("$here/install.sh" "$here/$2" "$here/requirements.txt")
+  if ! up_to_date "$1/stamp" "${inputs[@]}" || ! "$1/bin/python" -c 'import dynamo.llm' 2>/dev/null; then
+    echo "test-deps: installing the Dynamo frontend into $1"
+    "$here/install.sh" "$1" "${@:3}"
+    inputs_hash "${inputs[@]}" >"$1/stamp"
+  fi
+}
+dynamo_environment .venv-dynamo wheels.txt
+dynamo_environment .venv-dynamo-1.4.1 wheels-1.4.1.txt 1.4.1
 
 model_inputs=(scripts/models/install.py scripts/models/models.lock.json scripts/test-deps.sh)
 if ! up_to_date models/stamp "${model_inputs[@]}" ||

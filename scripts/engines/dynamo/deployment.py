@@ -42,11 +42,11 @@ def _numbers(release: str) -> list[int]:
 class Deployment:
     """`environment` is the frontend's, beside what keeps all of it on loopback. The worker starts with an empty script; `parsers` are the names
     under which the frontend knows its grammar of calls and of reasoning. `seconds` is what the start may take: the frontend reads a
-    vocabulary several times."""
+    vocabulary several times; without a worker it isn't waited for."""
 
     def __init__(self, folder: Path, *, environment: dict[str, str] | None = None, python: Path = PYTHON, name: str = "toy",
                  context: int = 4096, tokenizer: Path = TOKENIZER, template: Path = TEMPLATE, ends: tuple[str, ...] = model_folder.CHATML,
-                 parsers: tuple[str, str] | None = None, seconds: float = 60.0):
+                 parsers: tuple[str, str] | None = None, seconds: float = 60.0, with_worker: bool = True):
         # A store that an earlier run left behind would name workers that are gone.
         folder.mkdir(parents=True)
         self.folder, self.python, self.name, self.context = folder, python, name, context
@@ -68,8 +68,9 @@ class Deployment:
         self.frontend = self.worker = None
         try:
             self.start_frontend(environment or {})
-            self.start_worker()
-            self.until_ready(seconds)
+            if with_worker:
+                self.start_worker()
+                self.until_ready(seconds)
         except BaseException:
             self.close()
             raise
@@ -108,7 +109,7 @@ class Deployment:
         return healthy == 200 and len(json.loads(said)["instances"]) == 1
 
     def _answers(self) -> bool:
-        """Before 1.6 no route tells: the model is listed, and a token can be had."""
+        """Before 1.6 a model may be ready some time before it can be asked: it is listed, and a token can be had."""
         listed, said = self._ask("/v1/models")
         if listed != 200 or self.name not in (model["id"] for model in json.loads(said)["data"]):
             return False

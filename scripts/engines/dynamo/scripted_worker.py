@@ -26,10 +26,14 @@ import builtins
 import json
 import os
 import signal
+import sys
 from pathlib import Path
 
 from dynamo.llm import ModelInput, ModelRuntimeConfig, ModelType, WorkerType, exceptions, register_model
 from dynamo.runtime import DistributedRuntime
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from script_rows import applies  # noqa: E402
 
 
 class Script:
@@ -42,8 +46,7 @@ class Script:
     def pick(self, prompt: list[int]) -> dict:
         self._read()
         for i, row in enumerate(self.rows):
-            last = row.get("last", [])
-            if prompt[len(prompt) - len(last):] != last or not all(_stands_in(part, prompt) for part in row.get("holds", [])):
+            if not applies(row, prompt):
                 continue
             if self.used[i] < row.get("times", self.used[i] + 1):
                 self.used[i] += 1
@@ -58,10 +61,6 @@ class Script:
         self.rows = json.loads(self.path.read_text())
         self.used = [0] * len(self.rows)
         self.version = version
-
-
-def _stands_in(part: list[int], prompt: list[int]) -> bool:
-    return any(prompt[i : i + len(part)] == part for i in range(len(prompt) - len(part) + 1))
 
 
 class Answer:

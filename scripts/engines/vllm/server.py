@@ -37,12 +37,13 @@ ENVIRONMENT = {
     "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1", "TORCH_COMPILE_DISABLE": "1",
     # Pause, resume and weight versions.
     "VLLM_SERVER_DEV_MODE": "1",
-    "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "PYTHONPATH": str(HERE)}
+    "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "PYTHONPATH": f"{HERE}:{HERE.parent}"}
 
 
 class Server:
-    def __init__(self, folder: Path, *, python: Path = PYTHON, tokenizer: Path = TOKENIZER, flags: list[str] = FLAGS, say=None):
-        """`say` is told now and then that the server is not ready yet: it takes minutes."""
+    def __init__(self, folder: Path, *, python: Path = PYTHON, tokenizer: Path = TOKENIZER, flags: list[str] = FLAGS,
+                 environment: dict[str, str] | None = None, say=None):
+        """`environment` is the server's, beside what keeps it small. `say` is told now and then that the server is not ready yet: it takes minutes."""
         self.folder, self.flags = folder, flags
         self.model, self.log_file = folder / NAME, folder / "vllm.log"
         model_folder.write(self.model, tokenizer)
@@ -52,7 +53,7 @@ class Server:
         with open(self.log_file, "ab") as log:
             self.process = subprocess.Popen(
                 [str(python), str(Path(python).parent / "vllm"), "serve", str(self.model), "--served-model-name", NAME, "--host", "127.0.0.1",
-                 "--port", str(self.port), *flags], env=os.environ | ENVIRONMENT, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                 "--port", str(self.port), *flags], env=os.environ | ENVIRONMENT | (environment or {}), cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
             self.until_ready(1800, say)
         except BaseException:
