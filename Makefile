@@ -13,10 +13,10 @@ SIMULATE_ARGS ?=
 BIN := build/release/verbatim
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps test-deps build demo test test-full test-vllm test-agents test-fast lint format sanitize asan-ubsan tsan fuzz simulate bench mutate clean
+.PHONY: help install-deps test-deps build demo test test-full test-vllm dynamo-upstream test-agents test-fast lint format sanitize asan-ubsan tsan fuzz simulate bench mutate clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## install what is missing, build, and watch a token-exact tool conversation
 	@scripts/install-deps.sh build
@@ -32,6 +32,9 @@ test-full: test ## and more of the same: 1,000 x kill -9 under load, a soak of a
 test-vllm: build test-deps ## conversations through a real vLLM on the CPU; installs 6 GB into .venv-vllm
 	@scripts/engines/vllm/install.sh .venv-vllm
 	VLLM_MODES="$(VLLM_MODES)" .venv/bin/python -m pytest -q --durations=5 tests/vllm
+
+dynamo-upstream: build test-deps ## cassettes, their replays, and the same turns on real Dynamo frontends; a part of test
+	@scripts/run-tests.sh upstream
 
 test-agents: build test-deps ## opencode, Codex CLI and OpenAI's Node SDK as they are; installs 640 MB into .venv-opencode, -codex, -openai-node, with npm
 	@scripts/agents/opencode/install.sh .venv-opencode
@@ -75,7 +78,7 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (60)
 simulate: build ## whole gateway on simulated time, network and disk, by seeds
 	build/release/tests/simulate $(SIMULATE_ARGS)
 
-mutate: ## each rule that answers are proved by, taken out: do the tests notice? Needs an hour
+mutate: ## each rule that answers are proved by, and those of cassettes, taken out: do the tests notice? Needs an hour
 	@scripts/install-deps.sh build
 	@scripts/mutate.py --jobs $(JOBS)
 
@@ -88,7 +91,7 @@ bench: ## the benchmarks, and the comparisons with peers
 install-deps: ## the Debian packages for build, lint and tests
 	@scripts/install-deps.sh
 
-test-deps: ## what `make test` needs: packages, .venv, .venv-dynamo, models
+test-deps: ## what `make test` needs: packages, .venv, two of Dynamo, models
 	@scripts/install-deps.sh
 	@scripts/test-deps.sh
 

@@ -16,6 +16,7 @@ build=build/release
 python=.venv/bin/python
 # What needs the heavy installations of make test-agents.
 without_agents="--ignore=tests/e2e/test_opencode.py --ignore=tests/e2e/test_codex.py --ignore=tests/e2e/test_openai_node.py"
+upstream_tests=(tests/e2e/test_cassettes.py tests/e2e/test_replay.py tests/e2e/test_dynamo_upstream.py)
 
 # name     sets        command
 steps=(
@@ -32,7 +33,8 @@ steps=(
   "parse     slow        check_parse"
   "session   slow        check_session"
   "api       slow        check_api"
-  "e2e       slow        $python -m pytest -q tests/e2e $without_agents"
+  "upstream  slow        check_upstream"
+  "e2e       slow        $python -m pytest -q tests/e2e $without_agents ${upstream_tests[*]/#/--ignore=}"
   "simulate  slow        $build/tests/simulate --seeds 20 --turns 5000 --quiet"
   "disk      slow        $build/tests/simulate --store sqlite --seeds 40 --turns 20000 --quiet"
   "broken    slow        check_broken"
@@ -56,6 +58,11 @@ check_python() {
   # Compiles without leaving __pycache__ behind.
   python3 -W error -c 'import pathlib, sys
 for name in sys.argv[1:]: compile(pathlib.Path(name).read_bytes(), name, "exec")' "${files[@]}"
+}
+# Recorded engines, and the real Dynamo frontends that were recorded.
+check_upstream() {
+  "$build/verbatim" cassette validate tests/cassettes
+  "$python" -m pytest -q "${upstream_tests[@]}"
 }
 # The simulation finds each of its deliberate bugs, by the invariant it breaks.
 check_broken() {

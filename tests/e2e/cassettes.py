@@ -5,12 +5,15 @@ import json
 import subprocess
 from pathlib import Path
 
+import httpx
 import yaml
 
 from messages import MessageGateway
 from programs import BINARY, ROOT, Program
 
 CASSETTES = ROOT / "tests/cassettes"
+FOLDERS = sorted(folder.name for folder in CASSETTES.iterdir() if folder.is_dir())
+# Of Dynamo's, by folder.
 RELEASES = {"dynamo": "1.4.1", "dynamo-1.6.1": "1.6.1"}
 SCENARIOS = ("stateful", "tool-call-auto")
 KINDS = ("streaming", "nonstreaming")
@@ -49,12 +52,56 @@ class Cassette:
         return self.turns[number].body["input"][len(before.body["input"]) + len(before.response["output"]):]
 
 
+def response_in(text: str, stream: bool) -> dict:
+    """The whole response, of a body or of the terminal event of a stream, whose events are numbered without a gap."""
+    if not stream:
+        return json.loads(text)
+    events = [json.loads(line[6:]) for line in text.split("\n") if line.startswith("data: {")]
+    assert [event["sequence_number"] for event in events] == list(range(len(events)))
+    assert events[-1]["type"] == "response.completed", events[-1]
+    return events[-1]["response"]
+
+
+def post(server: httpx.Client, body: dict) -> dict:
+    answer = server.post("/v1/responses", json=body)
+    assert answer.status_code == 200, answer.text
+    return response_in(answer.text, bool(body.get("stream")))
+
+
+def said(response: dict) -> dict:
+    """What a client reads of a response, but for the ids."""
+    items = response["output"]
+    texts = [part["text"] for item in items if item["type"] == "message" for part in item["content"]]
+    # Dynamo 1.4.1 shows reasoning as a summary.
+    reasoning = [part["text"] for item in items if item["type"] == "reasoning" for part in item.get("content") or item["summary"]]
+    calls = [(item["name"], json.loads(item["arguments"]), item["status"]) for item in items if item["type"] == "function_call"]
+    return {"status": response["status"], "text": "".join(texts).strip(), "reasoning": reasoning, "calls": calls, "usage": response["usage"]}
+
+
+def ids(response: dict) -> list[tuple]:
+    return [(item["type"], item["id"], item.get("call_id")) for item in response["output"]]
+
+
+def structure(items) -> list[dict]:
+    """Of items of an input, what makes the conversation."""
+    names = ("type", "role", "status", "id", "call_id", "name", "arguments", "output", "summary")
+    out = []
+    for item in items:
+        kept = {name: item[name] for name in names if item.get(name) is not None}
+        content = item.get("content")
+        if isinstance(content, str):
+            content = [{"text": content}]
+        out.append({**kept, "texts": [part["text"] for part in content or []]})
+    return out
+
+
 def verbatim(*arguments) -> subprocess.CompletedProcess:
     return subprocess.run([str(BINARY), *map(str, arguments)], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
 
 
 def recorded(folder: str, scenario: str, kind: str) -> Path:
-    found = list((CASSETTES / folder).glob(f"dynamo-{scenario}-*-{kind}.yaml"))
+    """`kind` is one of KINDS; names begin with the engine's kind."""
+    found = list((CASSETTES / folder).glob(f"*-{scenario}-*-{kind}.yaml"))
     assert len(found) == 1, found
     return found[0]
 
@@ -77,12 +124,12 @@ class Replay:
 class ReplayedStack:
     """A gateway in front of the replay of one cassette; what it asks to be ready is recorded beside it."""
 
-    def __init__(self, folder: Path, cassette: Path):
-        standing = list(cassette.parent.glob("gateway-start-*.yaml"))
+    def __init__(self, folder: Path, cassette: Cassette):
+        standing = list(cassette.path.parent.glob("gateway-start-*.yaml"))
         # The gateway says that the engine need not keep anything, which a client of the engine's own leaves to its default.
-        self.replay = Replay(folder, cassette, "--ignore", "store", *(word for path in standing for word in ("--standing", path)))
+        self.replay = Replay(folder, cassette.path, "--ignore", "store", *(word for path in standing for word in ("--standing", path)))
         try:
-            self.gateway = MessageGateway(folder, self.replay.url, kind="dynamo", mode="responses")
+            self.gateway = MessageGateway(folder, self.replay.url, kind=cassette.provider["name"], mode="responses")
         except BaseException:
             self.replay.program.kill()
             raise

@@ -9,11 +9,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 from faults import script  # noqa: E402
 from forwarder import Forwarder  # noqa: E402
 from programs import BINARY, MODEL, ROOT, Gateway, Simulator  # noqa: E402
+from upstream import Frontends  # noqa: E402
 
 
 def pytest_configure(config):
     for path, remedy in ((BINARY, "make build"), (MODEL / "tokenizer.json", "scripts/test-deps.sh"),
-                         (ROOT / ".venv-dynamo/stamp", "scripts/test-deps.sh")):
+                         (ROOT / ".venv-dynamo/stamp", "scripts/test-deps.sh"), (ROOT / ".venv-dynamo-1.4.1/stamp", "scripts/test-deps.sh"),
+                         (ROOT / "models/gpt-oss/tokenizer.json", "scripts/test-deps.sh")):
         if not path.exists():
             raise pytest.UsageError(f"{path} is missing: run {remedy}")
 
@@ -49,6 +51,21 @@ def stack(workplace):
     stack = Stack(workplace / "shared", script=script())
     yield stack
     stack.close()
+
+
+@pytest.fixture(scope="session")
+def frontends(workplace):
+    """Real Dynamo frontends by release, all started at once; asking for one waits for it."""
+    frontends = Frontends(workplace / "frontends")
+    yield frontends
+    frontends.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def frontends_ahead(request):
+    """They start beside the tests that need none."""
+    if any("frontends" in item.fixturenames for item in request.session.items):
+        request.getfixturevalue("frontends")
 
 
 @pytest.fixture

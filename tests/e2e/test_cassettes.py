@@ -1,90 +1,20 @@
-"""A server that remembers, in front of an engine that does not: recorded traffic of the real Dynamo frontend, replayed."""
+"""`verbatim cassette`, and the recordings of tests/cassettes as files. What is replayed of them to a gateway: test_dynamo_upstream.py."""
 import itertools
-import json
 import re
 
 import httpx
 import pytest
 
-from cassettes import CASSETTES, KINDS, RELEASES, SCENARIOS, Cassette, Replay, ReplayedStack, recorded, verbatim
+from cassettes import CASSETTES, KINDS, RELEASES, SCENARIOS, Cassette, Replay, recorded, said, verbatim
 from programs import Program
 
 numbers = itertools.count()
-ALL = [pytest.param(folder, scenario, kind, id=f"{folder}-{scenario}-{kind}") for folder in RELEASES for scenario in SCENARIOS for kind in KINDS]
-
-
-@pytest.fixture
-def make_stack(workplace):
-    made = []
-
-    def make(cassette) -> ReplayedStack:
-        made.append(ReplayedStack(workplace / f"cassette-{next(numbers)}", cassette))
-        return made[-1]
-
-    yield make
-    for stack in made:
-        stack.kill()
-
-
-def answered(stack: ReplayedStack, body: dict) -> dict:
-    """The response, of a body or of the terminal event."""
-    answer = stack.gateway.http.post("/v1/responses", json=body)
-    assert answer.status_code == 200, answer.text
-    if not body.get("stream"):
-        return answer.json()
-    events = [json.loads(line[6:]) for line in answer.text.split("\n") if line.startswith("data: {")]
-    assert [event["sequence_number"] for event in events] == list(range(len(events)))
-    assert events[-1]["type"] == "response.completed", events[-1]
-    return events[-1]["response"]
-
-
-def said(response: dict) -> dict:
-    """What a client reads of a response."""
-    items = response["output"]
-    texts = [part["text"] for item in items if item["type"] == "message" for part in item["content"]]
-    reasoning = [part["text"] for item in items if item["type"] == "reasoning" for part in item.get("content") or []]
-    calls = [(item["name"], json.loads(item["arguments"]), item["status"]) for item in items if item["type"] == "function_call"]
-    usage = {name: response["usage"][name] for name in ("input_tokens", "output_tokens", "total_tokens")}
-    return {"status": response["status"], "text": "".join(texts).strip(), "reasoning": reasoning, "calls": calls, "usage": usage,
-            "ids": [item["id"] for item in items], "call_ids": [item["call_id"] for item in items if item["type"] == "function_call"]}
-
-
-def structure(items) -> list[dict]:
-    """Of items of an input, what makes the conversation."""
-    names = ("type", "role", "status", "id", "call_id", "name", "arguments", "output")
-    out = []
-    for item in items:
-        kept = {name: item[name] for name in names if item.get(name) is not None}
-        content = item.get("content")
-        if isinstance(content, str):
-            content = [{"text": content}]
-        out.append({**kept, "texts": [part["text"] for part in content or []]})
-    return out
-
-
-@pytest.mark.parametrize("folder,scenario,kind", ALL)
-def test_a_stateless_engine_remembers_behind_the_gateway(make_stack, folder, scenario, kind):
-    """A client says only what is new; the engine is asked once a turn, with what was recorded: the whole conversation, without a handle to it."""
-    cassette = Cassette(recorded(folder, scenario, kind))
-    stack = make_stack(cassette.path)
-    previous = None
-    for number, turn in enumerate(cassette.turns):
-        body = {**turn.body, "input": cassette.added(number)}
-        response = answered(stack, body if previous is None else {**body, "previous_response_id": previous})
-        assert said(response) == said(turn.response)
-        previous = response["id"]
-        asked = stack.replay.asked()
-        assert len(asked) == number + 1, "one call of the engine for each turn"
-        sent = json.loads(asked[-1]["body"])
-        assert asked[-1]["turn"] == f"t{number + 1}" and "previous_response_id" not in sent
-        assert structure(sent["input"]) == structure(turn.body["input"])
-    stack.gateway.close()
-    assert stack.replay.program.stop() == 0, stack.replay.program.errors()
 
 
 @pytest.mark.parametrize("folder", RELEASES)
 def test_the_recordings_say_what_they_are_recordings_of(folder):
     texts = {"stateful": ["OK", "APPLE"], "tool-call-auto": ["", "NVDA trades at 181.25 dollars."]}
+    thoughts = {"stateful": [[], []], "tool-call-auto": [["The tool knows."], ["The tool has answered."]]}
     for scenario in SCENARIOS:
         for kind in KINDS:
             cassette = Cassette(recorded(folder, scenario, kind))
@@ -92,7 +22,10 @@ def test_the_recordings_say_what_they_are_recordings_of(folder):
             assert cassette.provider["model"] == cassette.model and re.fullmatch(r"\d{4}-\d\d-\d\d", str(cassette.provider["recorded"]))
             assert cassette.provider["transport"] == ("http-sse" if kind == "streaming" else "http-json")
             assert cassette.streams == (kind == "streaming")
-            assert [said(turn.response)["text"] for turn in cassette.turns] == texts[scenario]
+            turns = [said(turn.response) for turn in cassette.turns]
+            assert [turn["text"] for turn in turns] == texts[scenario]
+            assert [turn["reasoning"] for turn in turns] == thoughts[scenario]
+            assert all(turn["usage"]["input_tokens"] > 0 and turn["usage"]["output_tokens"] > 0 for turn in turns)
     assert said(cassette.turns[0].response)["calls"] == [("get_stock_price", {"symbol": "NVDA"}, "completed")]
 
 
