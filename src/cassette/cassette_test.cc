@@ -124,7 +124,8 @@ TEST(Cassette, each_rule_that_is_broken_is_told_with_its_line) {
     SCOPED_TRACE(each.name);
     const auto text = replaced(good_text(), each.what, each.with);
     const auto problems = read_cassette(text).problems;
-    ASSERT_FALSE(problems.empty());
+    EXPECT_FALSE(problems.empty());
+    if (problems.empty()) continue;
     EXPECT_EQ(problems[0].message.substr(0, each.message.size()), each.message) << told(problems);
     EXPECT_EQ(problems[0].line, line_of(text, each.at)) << told(problems);
   }
