@@ -16,7 +16,7 @@ build=build/release
 python=.venv/bin/python
 # What needs the heavy installations of make test-agents.
 without_agents="--ignore=tests/e2e/test_opencode.py --ignore=tests/e2e/test_codex.py --ignore=tests/e2e/test_openai_node.py"
-upstream_tests=(tests/e2e/test_cassettes.py tests/e2e/test_replay.py tests/e2e/test_dynamo_upstream.py)
+upstream_tests=(tests/e2e/test_cassettes.py tests/e2e/test_replay.py tests/e2e/test_dynamo_upstream.py tests/e2e/test_upstream_guides.py)
 
 # name     sets        command
 steps=(

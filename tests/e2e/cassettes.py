@@ -39,7 +39,7 @@ class Recorded:
 class Cassette:
     def __init__(self, path: Path):
         self.path = path
-        loaded = yaml.safe_load(path.read_text())
+        loaded = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
         self.provider, self.turns = loaded["provider"], [Recorded(turn) for turn in loaded["turns"]]
         self.streams = bool(self.turns[0].body.get("stream"))
         self.model = self.turns[0].body["model"]
@@ -75,7 +75,13 @@ def said(response: dict) -> dict:
     # Dynamo 1.4.1 shows reasoning as a summary.
     reasoning = [part["text"] for item in items if item["type"] == "reasoning" for part in item.get("content") or item["summary"]]
     calls = [(item["name"], json.loads(item["arguments"]), item["status"]) for item in items if item["type"] == "function_call"]
-    return {"status": response["status"], "text": "".join(texts).strip(), "reasoning": reasoning, "calls": calls, "usage": response["usage"]}
+    return {"status": response["status"], "text": "".join(texts).strip(), "reasoning": reasoning, "calls": calls, "usage": counts(response["usage"])}
+
+
+def counts(usage: dict) -> dict:
+    """What the schema has of a usage: vLLM counts more."""
+    return {**{name: usage[name] for name in ("input_tokens", "output_tokens", "total_tokens")},
+            "cached_tokens": usage["input_tokens_details"]["cached_tokens"], "reasoning_tokens": usage["output_tokens_details"]["reasoning_tokens"]}
 
 
 def ids(response: dict) -> list[tuple]:

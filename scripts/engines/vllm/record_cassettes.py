@@ -20,6 +20,8 @@ import recorder
 from recorder import Recorder, replaced
 from server import FLAGS, NAME, PYTHON, ROOT, TOKENIZER, Server
 
+SCRIPTED = [*FLAGS[:FLAGS.index("--logits-processors")], "--logits-processors", "scripted_ids:ScriptedIds",
+            *FLAGS[FLAGS.index("--logits-processors") + 2:]]
 # Each token passes three processes, and the first request compiles.
 SECONDS = 600
 
@@ -62,7 +64,7 @@ def started(work: Path, options: argparse.Namespace):
         return
     script = work / "script.json"
     script.write_text(json.dumps(Speech(options.tokenizer).script()))
-    server = Server(work, python=options.python, tokenizer=options.tokenizer, flags=[*FLAGS, "--logits-processors", "scripted_ids:ScriptedIds"],
+    server = Server(work, python=options.python, tokenizer=options.tokenizer, flags=SCRIPTED,
                     environment={"SCRIPTED_IDS": str(script)}, say=lambda text: print(text, file=sys.stderr))
     try:
         yield server.url
@@ -81,7 +83,7 @@ def release_of(url: str) -> str:
 
 def record(options: argparse.Namespace) -> None:
     with replaced(options.folder, options.binary) as (made, work), started(work, options) as url:
-        provider = {"version": release_of(url), "flags": " ".join(FLAGS), "worker": "two layers of random weights; ids by scripts/engines/vllm/scripted_ids.py",
+        provider = {"version": release_of(url), "flags": " ".join(SCRIPTED), "worker": "two layers of random weights; ids by scripts/engines/vllm/scripted_ids.py",
                     "source": "scripts/record-vllm-cassettes.sh"}
         recorder = Recorder("vllm", url, NAME, provider, options.binary, made, seconds=SECONDS)
         recorder.check_that_it_forgets(refusal=404)
