@@ -94,7 +94,8 @@ def test_a_client_carries_its_history_and_its_reasoning(place, way, shown):
             output = [{name: item[name] for name in ("type", "summary", "encrypted_content")} if item in reasoning else item for item in output]
         items += output
         items += [{"type": "function_call_output", "call_id": item["call_id"], "output": "sunny"} for item in output if item["type"] == "function_call"]
-    assert text_of(answer.json()) == "Rome."
+    # Dynamo's text begins right behind its reasoning.
+    assert text_of(answer.json()).strip() == "Rome."
     if way == TOKENS:
         calls = at.stack.sim.log()
         for before, after in zip(calls, calls[1:]):
