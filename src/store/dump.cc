@@ -117,4 +117,25 @@ void append_dump(std::string& out, const StoredResponse& response) {
   out += '\n';
 }
 
+void append_dump(std::string& out, const Conversation& conversation) {
+  json::Writer w;
+  w.begin_object().field("conversation", conversation.id).field("owner", conversation.owner);
+  w.field("created", conversation.created_ms).field("metadata", conversation.metadata);
+  w.field("version", conversation.version).field("items", conversation.items);
+  w.field("bytes", conversation.bytes).field("last", conversation.last);
+  w.field("turn", conversation.turn).field("answered", conversation.answered);
+  w.field("instructed", conversation.instructed).field("carried", conversation.carried);
+  w.end_object();
+  out += w.text();
+  out += '\n';
+}
+
+void append_dump(std::string& out, const ConversationItem& item) {
+  json::Writer w;
+  w.begin_object().field("item", item.id).field("seq", item.seq).field("body", item.body);
+  w.end_object();
+  out += w.text();
+  out += '\n';
+}
+
 }  // namespace verbatim::store

@@ -13,5 +13,7 @@ void append_dump(std::string& out, const SessionInfo& session);
 // same for all stores.
 void append_dump(std::string& out, const trajectory::Turn& turn);
 void append_dump(std::string& out, const StoredResponse& response);
+void append_dump(std::string& out, const Conversation& conversation);
+void append_dump(std::string& out, const ConversationItem& item);
 
 }  // namespace verbatim::store

@@ -31,15 +31,18 @@ base::Error full(const std::string& what, std::size_t owners, std::uint64_t limi
 Task<Status> MemoryStore::create_session(SessionSpec spec) {
   auto shared = std::make_shared<const SessionSpec>(std::move(spec));
   std::lock_guard lock(mutex_);
-  if (sessions_.contains(shared->id)) co_return session_exists(shared->id);
-  if (!shared->secret_hash.empty() && secrets_.contains(shared->secret_hash))
-    co_return secret_taken();
-  if (limits_.owner_sessions != 0 && created_.of(shared->owner) >= limits_.owner_sessions)
-    co_return owner_is_full(limits_.owner_sessions);
-  if (created_.full(shared->owner)) co_return full("sessions", limits_.owners, limits_.sessions);
-  if (auto status = room_for_created(shared->owner); !status.ok()) co_return status;
+  if (auto status = room_for_session(*shared); !status.ok()) co_return status;
   insert(std::move(shared), false);
   co_return Status();
+}
+
+Status MemoryStore::room_for_session(const SessionSpec& spec) const {
+  if (sessions_.contains(spec.id)) return session_exists(spec.id);
+  if (!spec.secret_hash.empty() && secrets_.contains(spec.secret_hash)) return secret_taken();
+  if (limits_.owner_sessions != 0 && created_.of(spec.owner) >= limits_.owner_sessions)
+    return owner_is_full(limits_.owner_sessions);
+  if (created_.full(spec.owner)) return full("sessions", limits_.owners, limits_.sessions);
+  return room_for_created(spec.owner);
 }
 
 MemoryStore::Session& MemoryStore::insert(std::shared_ptr<const SessionSpec> spec, bool implicit) {
@@ -157,6 +160,7 @@ Task<Result<std::vector<TurnPtr>>> MemoryStore::commit(NewTurns added) {
   if (auto status = check(added); !status.ok()) co_return std::move(status).error();
   auto session = open(added);
   if (!session) co_return std::move(session).error();
+  if (added.conversation) apply(**session, *added.conversation);
   for (auto& turn : added.turns) recorded.push_back(add(**session, std::move(turn)));
   if (added.response) keep(**session, std::move(added.response));
   if ((*session)->info.implicit) shrink((*session)->info.spec->id, dropped);
@@ -166,6 +170,11 @@ Task<Result<std::vector<TurnPtr>>> MemoryStore::commit(NewTurns added) {
 Status MemoryStore::check(const NewTurns& added) const {
   for (const auto& turn : added.turns) {
     if (by_id_.contains(turn->id)) return turn_exists();
+  }
+  if (added.conversation) {
+    const auto it = sessions_.find(added.conversation->id);
+    if (it == sessions_.end()) return no_session(added.conversation->id);
+    if (auto status = check(it->second, *added.conversation); !status.ok()) return status;
   }
   return added.use == SessionUse::kExisting ? room_for_turns(added.turns.front()->session_id)
                                             : Status();
@@ -346,6 +355,10 @@ std::string MemoryStore::dump() const {
   for (const auto& [id, session] : sessions_) {
     append_dump(out, session.info);
     for (const auto& turn : session.turns) append_dump(out, *turn);
+    if (session.conversation) {
+      append_dump(out, session.conversation->state);
+      for (const auto& [seq, item] : session.conversation->items) append_dump(out, *item);
+    }
     const std::set<std::string> ordered(session.responses.begin(), session.responses.end());
     for (const auto& response : ordered) append_dump(out, *responses_.at(response));
   }

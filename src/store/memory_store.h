@@ -50,6 +50,10 @@ class MemoryStore final : public Store {
   base::Task<base::Result<std::vector<TurnPtr>>> commit(NewTurns added) override;
   base::Task<base::Result<StoredResponsePtr>> response(std::string id) override;
   base::Task<base::Result<bool>> delete_response(std::string id) override;
+  base::Task<base::Status> create_conversation(SessionSpec spec, ConversationChange first) override;
+  base::Task<base::Result<std::optional<Conversation>>> conversation(std::string id) override;
+  base::Task<base::Result<Conversation>> change_conversation(ConversationChange change) override;
+  base::Task<base::Result<ConversationItems>> conversation_items(ItemQuery query) override;
   base::Task<base::Result<std::vector<TurnPtr>>> find(
       std::span<const trajectory::Digest> digests) override;
   base::Task<base::Result<std::vector<TurnPtr>>> newest(const trajectory::Digest& root) override;
@@ -60,8 +64,14 @@ class MemoryStore final : public Store {
   [[nodiscard]] std::string dump() const override;
 
  private:
+  struct KeptConversation {
+    Conversation state;
+    std::map<std::uint64_t, ConversationItemPtr> items;   // by seq
+    std::unordered_map<std::string, std::uint64_t> seqs;  // by id
+  };
   struct Session {
     SessionInfo info;
+    std::unique_ptr<KeptConversation> conversation;  // null: it has none
     std::size_t held = 0;  // bytes, with what it was made with and its roots
     std::uint64_t last_commit = 0;
     std::vector<TurnPtr> turns;
@@ -79,6 +89,10 @@ class MemoryStore final : public Store {
   Session& insert(std::shared_ptr<const SessionSpec> spec, bool implicit);
   TurnPtr add(Session& session, std::unique_ptr<Turn> turn);
   void keep(Session& session, std::unique_ptr<StoredResponse> response);
+  base::Status room_for_session(const SessionSpec& spec) const;
+  static base::Status check(const Session& session, const ConversationChange& change);
+  // A change that was checked.
+  void apply(Session& session, const ConversationChange& change);
   void erase(Sessions::iterator it, std::vector<TurnPtr>& dropped);
   void hold(Session& session, std::size_t bytes);
   void release(Session& session, std::size_t bytes);

@@ -29,6 +29,60 @@ base::Error owner_is_full(std::uint64_t limit) {
   return full;
 }
 
+base::Error no_conversation(const std::string& id) {
+  auto failure = base::error(ErrorKind::kNotFound, "conversation not found: " + id);
+  failure.code = "not_found";
+  return failure;
+}
+
+base::Error no_item() {
+  auto failure = base::error(ErrorKind::kNotFound, "the conversation has no item of this id");
+  failure.code = "not_found";
+  return failure;
+}
+
+base::Error item_exists(const std::string& id) {
+  auto failure = base::invalid(
+      "items", "the conversation has an item " + id + " already; leave its id out to add it again");
+  failure.code = "item_already_in_conversation";
+  return failure;
+}
+
+std::string another_id(const std::string& id, std::uint64_t seq) {
+  return (id.empty() ? "item" : id) + "~" + std::to_string(seq);
+}
+
+base::Status check_version(const Conversation& conversation, const ConversationChange& change) {
+  if (!change.version || *change.version == conversation.version) return {};
+  auto failure = base::error(ErrorKind::kConflict,
+                             "another request has changed the conversation meanwhile, and nothing "
+                             "of this one was added to it; send it again");
+  failure.field = "conversation";
+  failure.code = "conversation_locked";
+  return failure;
+}
+
+void enter(Conversation& conversation, const ConversationChange& change, const Removed* removed) {
+  if (change.metadata) conversation.metadata = *change.metadata;
+  if (removed != nullptr) {
+    --conversation.items;
+    conversation.bytes -= removed->bytes;
+    if (removed->seq <= conversation.answered) conversation.turn = conversation.answered = 0;
+  }
+  for (const auto& item : change.added) {
+    ++conversation.items;
+    ++conversation.last;
+    conversation.bytes += item.body.size();
+  }
+  if (change.answer) {
+    conversation.turn = change.answer->turn;
+    conversation.answered = conversation.last;
+    conversation.instructed = change.answer->instructed;
+    conversation.carried = change.answer->carried;
+  }
+  if (removed != nullptr || !change.added.empty() || change.answer) ++conversation.version;
+}
+
 base::Status check_implicit(const SessionInfo& info, std::uint64_t limit) {
   if (!info.implicit || info.bytes < limit) return {};
   auto failure = base::error(
@@ -43,6 +97,10 @@ base::Status check_implicit(const SessionInfo& info, std::uint64_t limit) {
 
 std::size_t footprint(const StoredResponse& response) {
   return sizeof response + response.id.size() + response.body.size() + response.input.size() + 200;
+}
+
+std::size_t footprint(const ConversationItem& item) {
+  return sizeof item + 2 * item.id.size() + item.body.size() + 200;
 }
 
 std::size_t footprint(const SessionSpec& spec) {

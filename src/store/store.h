@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "base/task.h"
+#include "store/conversation.h"
 #include "trajectory/attach.h"
 #include "trajectory/turn.h"
 
@@ -92,6 +93,8 @@ struct NewTurns {
   SessionUse use = SessionUse::kExisting;
   // What is kept of an answer of one turn beside it; may be null.
   std::unique_ptr<StoredResponse> response;
+  // What becomes of the conversation they are in, that of their session; may be null.
+  std::unique_ptr<ConversationChange> conversation;
   // kImplicit: what the first commit makes the session with. Null: with the turn's session id and
   // time alone.
   std::shared_ptr<const SessionSpec> spec;
@@ -124,13 +127,25 @@ class Store : public trajectory::NodeSource {
   // Adds turns: all of them, or nothing. Gives each its `seq` and `branch`, joins it to its path
   // (trajectory::join_path), and returns them as recorded. After success they are attachable and
   // as durable as the store is. Errors: kNotFound (session or parent deleted meanwhile), kConflict
-  // (a turn of this id exists), kUnavailable.
+  // (a turn of this id exists; those of change_conversation()), kUnavailable.
   virtual base::Task<base::Result<std::vector<TurnPtr>>> commit(NewTurns added) = 0;
 
   // Null: there is none of this id.
   virtual base::Task<base::Result<StoredResponsePtr>> response(std::string id) = 0;
   // False: there was none. With the last response of an implicit session its turns go, too.
   virtual base::Task<base::Result<bool>> delete_response(std::string id) = 0;
+
+  // create_session() of one that has a conversation, with its first items and its metadata.
+  virtual base::Task<base::Status> create_conversation(SessionSpec spec,
+                                                       ConversationChange first) = 0;
+  // Nothing: there is none of this id.
+  virtual base::Task<base::Result<std::optional<Conversation>>> conversation(std::string id) = 0;
+  // The conversation behind the change, which counts as use of its session. Errors: kNotFound (it
+  // is gone, or the item is), kConflict with code conversation_locked (another version),
+  // kInvalidRequest (an item of this id is there), kUnavailable (also: no room).
+  virtual base::Task<base::Result<Conversation>> change_conversation(ConversationChange change) = 0;
+  // In order of their seqs. None where the conversation is gone.
+  virtual base::Task<base::Result<ConversationItems>> conversation_items(ItemQuery query) = 0;
 
   // Would turns of a session be kept, as far as is known? Asked before an engine works for them.
   // Where the last write failed a small one is tried. kUnavailable says why not; kInvalidRequest:

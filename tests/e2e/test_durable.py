@@ -302,7 +302,7 @@ def test_an_import_that_is_refused_leaves_nothing_behind(place, tmp_path):
     lines = tool(place, "export", "-").stdout.splitlines(keepends=True)
     new = tmp_path / "new.db"
     for text, expected in (("".join(lines[:-1]), f"line {len(lines)}: missing"), ("".join([*lines[:2], lines[2].replace("a", "b", 1), *lines[3:]]), "line 3: "),
-                           (lines[0].replace("store.v2", "store.v9"), "line 1: found verbatim.store.v9"), ("{}\n", "line 1: not an export")):
+                           (lines[0].replace("store.v3", "store.v9"), "line 1: found verbatim.store.v9"), ("{}\n", "line 1: not an export")):
         done = tool(place, "import", "-", file=new, input=text)
         assert done.returncode == 1 and expected in done.stderr and "was not imported" in done.stderr, done
         assert not new.exists()

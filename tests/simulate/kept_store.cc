@@ -104,6 +104,24 @@ Task<Result<bool>> DiskView::delete_response(std::string /*id*/) {
   co_return not_asked();
 }
 
+Task<Status> DiskView::create_conversation(store::SessionSpec /*spec*/,
+                                           store::ConversationChange /*first*/) {
+  co_return not_asked();
+}
+
+Task<Result<std::optional<store::Conversation>>> DiskView::conversation(std::string /*id*/) {
+  co_return not_asked();
+}
+
+Task<Result<store::Conversation>> DiskView::change_conversation(
+    store::ConversationChange /*change*/) {
+  co_return not_asked();
+}
+
+Task<Result<store::ConversationItems>> DiskView::conversation_items(store::ItemQuery /*query*/) {
+  co_return not_asked();
+}
+
 Task<Status> DiskView::takes_turns(std::string /*session_id*/, store::SessionUse /*use*/) {
   co_return not_asked();
 }

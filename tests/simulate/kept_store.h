@@ -36,6 +36,14 @@ class DiskView final : public store::Store {
   base::Task<base::Result<std::vector<store::TurnPtr>>> commit(store::NewTurns added) override;
   base::Task<base::Result<store::StoredResponsePtr>> response(std::string id) override;
   base::Task<base::Result<bool>> delete_response(std::string id) override;
+  base::Task<base::Status> create_conversation(store::SessionSpec spec,
+                                               store::ConversationChange first) override;
+  base::Task<base::Result<std::optional<store::Conversation>>> conversation(
+      std::string id) override;
+  base::Task<base::Result<store::Conversation>> change_conversation(
+      store::ConversationChange change) override;
+  base::Task<base::Result<store::ConversationItems>> conversation_items(
+      store::ItemQuery query) override;
   base::Task<base::Result<std::vector<store::TurnPtr>>> find(
       std::span<const trajectory::Digest> digests) override;
   base::Task<base::Result<std::vector<store::TurnPtr>>> by_ids(

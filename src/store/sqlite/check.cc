@@ -34,6 +34,11 @@ constexpr std::pair<const char*, const char*> kNone[] = {
     {"SELECT count(*) FROM turn WHERE continued <> "
      "((session, seq) IN (SELECT session, parent FROM turn))",
      "turns of which it is not known whether they have a child"},
+    {"SELECT count(*) FROM conversation WHERE session NOT IN (SELECT number FROM session)",
+     "conversations without their session"},
+    {"SELECT count(*) FROM conversation_item WHERE session NOT IN (SELECT session FROM "
+     "conversation)",
+     "items without their conversation"},
 };
 
 class Check {
@@ -78,10 +83,11 @@ class Check {
   Status sessions() {
     auto reader = Reader::of(connection_, nullptr);
     if (!reader) return std::move(reader).error();
-    auto status = (*reader)->each_session(
-        [this](const SessionInfo& info, const auto& turns, const auto& responses) {
-          session(info, turns);
-          check_responses(info, turns, responses);
+    auto status =
+        (*reader)->each_session([this](const SessionInfo& info, const Reader::Parts& parts) {
+          session(info, parts.turns);
+          check_turns_of(info, parts);
+          check_conversation(info, parts);
           return Status();
         });
     // A turn that can't be read ends the reading; its error names it.
@@ -110,15 +116,36 @@ class Check {
     if (report_.sessions % kTellEach == 0 && progress_) progress_(report_.sessions);
   }
 
-  void check_responses(const SessionInfo& info, const std::vector<TurnPtr>& turns,
-                       const std::vector<StoredResponsePtr>& responses) {
+  // What names turns names some that are there.
+  void check_turns_of(const SessionInfo& info, const Reader::Parts& parts) {
     std::unordered_set<std::uint64_t> ids;
-    for (const auto& turn : turns) ids.insert(turn->id);
-    for (const auto& response : responses) {
+    for (const auto& turn : parts.turns) ids.insert(turn->id);
+    for (const auto& response : parts.responses) {
       if (!ids.contains(response->turn))
         add("response " + response->id + " of session " + info.spec->id +
             ": its turn is not there");
     }
+    const auto& conversation = parts.conversation;
+    if (conversation && conversation->turn != 0 && !ids.contains(conversation->turn))
+      add("conversation " + info.spec->id + ": its turn is not there");
+  }
+
+  void check_conversation(const SessionInfo& info, const Reader::Parts& parts) {
+    const std::string name = "conversation " + info.spec->id + ": ";
+    std::uint64_t bytes = 0;
+    for (const auto& item : parts.items) bytes += item->body.size();
+    const std::uint64_t last = parts.items.empty() ? 0 : parts.items.back()->seq;
+    if (!parts.conversation) {
+      if (!parts.items.empty()) add(name + "it has items and is not there itself");
+      return;
+    }
+    const Conversation& conversation = *parts.conversation;
+    if (conversation.items != parts.items.size())
+      add(name + "counts " + std::to_string(conversation.items) + " items and has " +
+          std::to_string(parts.items.size()));
+    if (conversation.bytes != bytes) add(name + "its count of bytes is not that of its items");
+    if (conversation.last < last || conversation.answered > conversation.last)
+      add(name + "the number of its last item is not that of its items");
   }
 
   static std::string place(const SessionInfo& info, const Turn& turn) {

@@ -113,7 +113,12 @@ TEST(SqliteDatabase, no_question_reads_through_what_it_does_not_ask_for) {
        "implicit_session"},
       {"SELECT turn.session, turn.seq, session.id FROM turn JOIN session ON session.number = "
        "turn.session WHERE turn.digest = ? ORDER BY turn.session DESC, turn.seq DESC LIMIT ?",
-       "turn_digest"}};
+       "turn_digest"},
+      {"SELECT body FROM conversation_item JOIN session ON session.number = "
+       "conversation_item.session WHERE session.id = ?1 AND seq < ?2 "
+       "ORDER BY conversation_item.seq DESC LIMIT ?3",
+       "conversation_item_seq"},
+      {"SELECT seq FROM conversation_item WHERE session = ? AND id = ?", "conversation_item_id"}};
   for (const auto& [query, index] : rows) {
     auto plan = connection->prepare(("EXPLAIN QUERY PLAN " + query).c_str());
     ASSERT_TRUE(plan.ok()) << plan.error().message;
@@ -127,8 +132,9 @@ TEST(SqliteDatabase, no_question_reads_through_what_it_does_not_ask_for) {
 
 // Back to what the schema was at first.
 constexpr const char* kVersion1 =
-    "DROP TABLE ended; ALTER TABLE turn DROP COLUMN continued; DROP TABLE response; DROP INDEX "
-    "created_session; DROP INDEX implicit_session; "
+    "DROP TABLE conversation; DROP TABLE conversation_item; DROP TABLE ended; "
+    "ALTER TABLE turn DROP COLUMN continued; DROP TABLE response; DROP INDEX created_session; "
+    "DROP INDEX implicit_session; "
     "CREATE INDEX implicit_session ON session(newest) WHERE implicit = 1; "
     "PRAGMA user_version = 1;";
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "store/sqlite/exchange_lines.h"
@@ -95,6 +97,47 @@ TEST(Exchange, what_a_commit_would_not_keep_is_refused) {
     written.back().pop_back();
   }
   twice.to.expect_refused(written, ErrorKind::kConflict, "is in the store already");
+}
+
+// Of the conversations, one with a turn comes first.
+TEST(Exchange, a_conversation_that_does_not_fit_to_itself_is_refused) {
+  const auto forged = [](const std::function<void(Forged&)>& forge, const std::string& words) {
+    Forged f;
+    f.from.fill_conversations();
+    f.lines.clear();
+    ExchangeReader reader;
+    for (const auto& line : f.from.exported()) f.lines.push_back(std::move(*reader.read(line)));
+    forge(f);
+    f.refused(words);
+  };
+  const auto item = [](const std::function<void(ConversationItem&)>& change) {
+    return [change](Forged& f) {
+      auto& line = f.nth<ItemLine>(1);
+      auto changed = std::make_shared<ConversationItem>(*line.item);
+      change(*changed);
+      line.item = std::move(changed);
+    };
+  };
+  const auto state = [](const std::function<void(Conversation&)>& change) {
+    return [change](Forged& f) { change(f.nth<ConversationLine>(0).conversation); };
+  };
+  forged(item([](auto& i) { i.seq = 1; }), "item 1, expected one behind item 1");
+  forged(item([](auto& i) { i.seq = 9; }), "item 9");
+  forged(item([](auto& i) { i.id = "msg_1"; }), "a second item msg_1");
+  forged(item([](auto& i) { i.id.clear(); }), "item 2");
+  forged(item([](auto& i) { i.body += " "; }), "counts others");
+  forged(state([](auto& c) { c.turn = 1; }), "a conversation of a turn that is not there");
+  forged(state([](auto& c) { ++c.items; }), "more items than were ever added");
+  forged(state([](auto& c) { ++c.answered; }), "more items than were ever added");
+  forged(state([](auto& c) { --c.items; }), "counts others");
+  forged(
+      [](Forged& f) {
+        const auto is_conversation = [](const auto& line) {
+          return std::holds_alternative<ConversationLine>(line);
+        };
+        f.lines.erase(std::find_if(f.lines.begin(), f.lines.end(), is_conversation));
+      },
+      "an item without its conversation");
 }
 
 }  // namespace

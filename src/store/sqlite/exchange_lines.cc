@@ -1,6 +1,8 @@
 #include "store/sqlite/exchange_lines.h"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "base/base64.h"
 #include "base/sha256.h"
@@ -63,6 +65,20 @@ void write(json::Writer& w, const ResponseLine& line) {
   w.field("turn", std::to_string(response.turn)).field("instructed", response.instructed);
   w.field("created_ms", response.created_ms).field("body", response.body);
   w.field("input", response.input);
+}
+
+void write(json::Writer& w, const ConversationLine& line) {
+  const Conversation& conversation = line.conversation;
+  w.field("kind", "conversation").field("metadata", conversation.metadata);
+  w.field("version", conversation.version).field("items", conversation.items);
+  w.field("bytes", conversation.bytes).field("last", conversation.last);
+  w.field("turn", std::to_string(conversation.turn)).field("answered", conversation.answered);
+  w.field("instructed", conversation.instructed).field("carried", conversation.carried);
+}
+
+void write(json::Writer& w, const ItemLine& line) {
+  w.field("kind", "item").field("seq", line.item->seq).field("id", line.item->id);
+  w.field("body", line.item->body);
 }
 
 void write(json::Writer& w, const EndLine& line) {
@@ -175,6 +191,28 @@ ExchangeLine read_response(Members& m) {
   return ResponseLine{std::move(response)};
 }
 
+ExchangeLine read_conversation(Members& m) {
+  Conversation conversation;
+  conversation.metadata = m.text("metadata");
+  conversation.version = m.number("version");
+  conversation.items = m.number("items");
+  conversation.bytes = m.number("bytes");
+  conversation.last = m.number("last");
+  conversation.turn = m.id("turn");
+  conversation.answered = m.number("answered");
+  conversation.instructed = m.flag("instructed");
+  conversation.carried = m.text("carried");
+  return ConversationLine{std::move(conversation)};
+}
+
+ExchangeLine read_item(Members& m) {
+  auto item = std::make_shared<ConversationItem>();
+  item->seq = m.number("seq");
+  item->id = m.text("id");
+  item->body = m.text("body");
+  return ItemLine{std::move(item)};
+}
+
 Result<ExchangeLine> read_members(json::Value object) {
   Members m(object);
   const std::string kind = m.text("kind");
@@ -189,11 +227,15 @@ Result<ExchangeLine> read_members(json::Value object) {
     line = read_turn(m);
   } else if (kind == "response") {
     line = read_response(m);
+  } else if (kind == "conversation") {
+    line = read_conversation(m);
+  } else if (kind == "item") {
+    line = read_item(m);
   } else if (kind == "end") {
     line = EndLine{m.number("sessions"), m.number("turns")};
   } else if (m.error().empty()) {
     return wrong("member kind: found \"" + kind +
-                 "\", expected store, session, root, turn, response or end");
+                 "\", expected store, session, root, turn, response, conversation, item or end");
   }
   if (!m.error().empty()) return wrong(m.error());
   return line;
@@ -205,7 +247,10 @@ Status check_schema(std::string_view line) {
   const bool object = document && document->root().is_object();
   const auto schema = object ? document->root().get("schema_version") : std::nullopt;
   const std::string found = schema && schema->is_string() ? schema->string() : "";
-  if (found == kExchangeSchema || found == kExchangeSchemaBefore) return {};
+  const auto& before = kExchangeSchemasBefore;
+  if (found == kExchangeSchema ||
+      std::find(std::begin(before), std::end(before), found) != std::end(before))
+    return {};
   if (found.starts_with(kSchemas))
     return wrong("found " + found + ", this verbatim reads " + std::string(kExchangeSchema) +
                  "; use the newer verbatim that wrote it");

@@ -13,15 +13,16 @@ namespace verbatim::store::sqlite {
 // The lines of an exported store: JSON objects, one a line, with `kind` first and `sum` last. In
 // this order: `store`, then for each session, by number, `session`, its turns by seq, each `turn`
 // behind the `root` it names where that is the first to name it, its responses by id, each
-// `response`, and `end`. Numbers that may pass
-// 2^53 are texts. `bytes` is base64 of what turn_codec.h writes.
+// `response`, its `conversation` with each `item` by seq, and `end`. Numbers that may pass 2^53 are
+// texts. `bytes` is base64 of what turn_codec.h writes.
 //
 // `sum` is the first 32 hex digits of the SHA-256 of the sum of the line before (of the first:
 // nothing) and of this line up to the sum: a line that was changed, left out, put in or moved is
 // found at its place.
-inline constexpr std::string_view kExchangeSchema = "verbatim.store.v2";
-// The same without responses.
-inline constexpr std::string_view kExchangeSchemaBefore = "verbatim.store.v1";
+inline constexpr std::string_view kExchangeSchema = "verbatim.store.v3";
+// The same without conversations, and without responses.
+inline constexpr std::string_view kExchangeSchemasBefore[] = {"verbatim.store.v2",
+                                                              "verbatim.store.v1"};
 // Of one line.
 inline constexpr std::size_t kMaxExchangeLine = std::size_t{1} << 30;
 
@@ -54,12 +55,18 @@ struct TurnLine {
 struct ResponseLine {
   StoredResponsePtr response;  // session and owner apart
 };
+struct ConversationLine {
+  Conversation conversation;  // id, owner and time apart
+};
+struct ItemLine {
+  ConversationItemPtr item;
+};
 struct EndLine {
   std::uint64_t sessions = 0;
   std::uint64_t turns = 0;
 };
-using ExchangeLine =
-    std::variant<StoreLine, SessionLine, RootLine, TurnLine, ResponseLine, EndLine>;
+using ExchangeLine = std::variant<StoreLine, SessionLine, RootLine, TurnLine, ResponseLine,
+                                  ConversationLine, ItemLine, EndLine>;
 
 class ExchangeWriter {
  public:

@@ -18,8 +18,8 @@ TEST(Exchange, an_empty_store_becomes_what_was_exported_and_exports_it_again) {
     ExchangePlace to(seed + 100);
     const auto done = to.import(lines);
     ASSERT_TRUE(done.ok()) << done.error().message;
-    EXPECT_EQ(done->sessions, 4U);
-    EXPECT_EQ(done->turns, 10U);
+    EXPECT_EQ(done->sessions, 7U);
+    EXPECT_EQ(done->turns, 11U);
     EXPECT_EQ(to.exported(), lines) << "seed " << seed;
     EXPECT_EQ(to.disk_bytes(), from.disk_bytes());
     EXPECT_EQ(to.stage.database().dump(), from.stage.database().dump());
@@ -53,7 +53,7 @@ TEST(Exchange, a_store_with_sessions_takes_those_that_it_has_not) {
   const auto whole = to.stage.database().dump();
   const auto again = to.import(lines);
   ASSERT_TRUE(again.ok()) << again.error().message;
-  EXPECT_EQ(again->equal, 4U);
+  EXPECT_EQ(again->equal, 7U);
   EXPECT_EQ(again->sessions + again->turns, 0U);
   EXPECT_EQ(to.stage.database().dump(), whole);
   ASSERT_TRUE(to.stage.run(to.stage.store().delete_session("a")).ok());
@@ -115,7 +115,7 @@ TEST(Exchange, files_of_others_and_of_newer_versions_are_refused) {
   refused("", "line 1: not an export");
   refused("[1]", "line 1: not an export");
   refused(R"({"kind":"store","schema_version":"verbatim.store.v9"})",
-          "line 1: found verbatim.store.v9, this verbatim reads verbatim.store.v2");
+          "line 1: found verbatim.store.v9, this verbatim reads verbatim.store.v3");
 }
 
 // The disk fails at each point, or the power goes: all of it is there, or nothing.

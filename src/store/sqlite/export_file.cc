@@ -1,6 +1,7 @@
 #include <unordered_map>
 
 #include "store/sqlite/commit_log.h"
+#include "store/sqlite/conversation_rows.h"
 #include "store/sqlite/exchange.h"
 #include "store/sqlite/exchange_lines.h"
 #include "store/sqlite/response_rows.h"
@@ -34,6 +35,7 @@ class Export {
  private:
   Status prepare() {
     if (auto status = responses_.prepare(connection_); !status.ok()) return status;
+    if (auto status = conversations_.prepare(connection_); !status.ok()) return status;
     return connection_.prepare({
         {&sessions_, "SELECT " VERBATIM_SESSION_COLUMNS ", " VERBATIM_SPEC_COLUMNS
                      " FROM session ORDER BY number"},
@@ -73,6 +75,7 @@ class Export {
       if (auto status = write(std::move(line)); !status.ok()) return status;
       if (auto status = write_turns(info, id); !status.ok()) return status;
       if (auto status = write_responses(info); !status.ok()) return status;
+      if (auto status = write_conversation(info); !status.ok()) return status;
       if (++done_.sessions % kTellEach == 0 && progress_) progress_(done_.sessions);
     }
   }
@@ -100,6 +103,16 @@ class Export {
       if (auto status = write(ResponseLine{response}); !status.ok()) return status;
     }
     return {};
+  }
+
+  Status write_conversation(const SessionInfo& session) {
+    auto conversation = conversations_.of_session(session.number);
+    if (!conversation) return std::move(conversation).error();
+    if (!*conversation) return {};
+    auto status = write(ConversationLine{std::move(**conversation)});
+    if (!status.ok()) return status;
+    return conversations_.each_item(session.number,
+                                    [this](const auto& item) { return write(ItemLine{item}); });
   }
 
   Result<TurnLine> read_turn(const Statement& row) {
@@ -155,6 +168,7 @@ class Export {
   std::unordered_map<std::int64_t, std::uint64_t> roots_;
   Statement sessions_, turns_, root_;
   ResponseReader responses_;
+  ConversationReader conversations_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "store/rules.h"
 #include "store/sqlite/exchange.h"
 #include "store/sqlite/import_check.h"
+#include "store/sqlite/import_conversation.h"
 #include "store/sqlite/import_tables.h"
 #include "store/sqlite/turn_codec.h"
 
@@ -43,6 +44,8 @@ class Import {
 
   Result<Exchanged> run(const LineSource& lines) {
     if (auto status = tables_.prepare(); !status.ok()) return std::move(status).error();
+    if (auto status = conversation_.prepare(connection_); !status.ok())
+      return std::move(status).error();
     if (auto status = connection_.run("BEGIN IMMEDIATE"); !status.ok())
       return std::move(status).error();
     auto status = take_all(lines);
@@ -257,6 +260,16 @@ class Import {
     return tables_.insert(session.info.number, response);
   }
 
+  Status put(const ConversationLine& line) {
+    if (!session_) return wrong("a conversation without its session");
+    const Session& session = *session_;
+    if (session.made.size() != session.turns) return wrong("a conversation in front of a turn");
+    return conversation_.begin({session.info.number, session.info.spec->id, session.known},
+                               line.conversation, session.ids);
+  }
+
+  Status put(const ItemLine& line) { return conversation_.add(*line.item); }
+
   static bool same(const StoredResponse& there, const StoredResponse& response,
                    const std::string& session) {
     return there.session_id == session && there.turn == response.turn &&
@@ -266,12 +279,13 @@ class Import {
 
   Status finish_session() {
     if (!session_) return {};
-    const Session& session = *session_;
+    Session& session = *session_;
+    if (auto status = conversation_.finish(session.disk); !status.ok()) return status;
     if (session.made.size() != session.turns)
       return wrong("session " + session.info.spec->id + " has " +
                    std::to_string(session.made.size()) + " turns here, expected " +
                    std::to_string(session.turns));
-    if (!session.known && session.turns != 0) {
+    if (!session.known && session.disk != 0) {
       auto status = tables_.update(session.info, session.disk, session.newest);
       if (!status.ok()) return status;
     }
@@ -295,6 +309,7 @@ class Import {
 
   Connection& connection_;
   ImportTables tables_;
+  ImportConversation conversation_;
   const Progress& progress_;
   bool begun_ = false, ended_ = false;
   StoreLine store_;

@@ -42,6 +42,7 @@ Result<std::unique_ptr<Reader>> Reader::of(Connection& connection, PathCache* ca
 
 Status Reader::prepare() {
   if (auto status = responses_.prepare(connection_); !status.ok()) return status;
+  if (auto status = conversations_.prepare(connection_); !status.ok()) return status;
   return connection_.prepare({
       {&find_session_, "SELECT " VERBATIM_INFO_COLUMNS " FROM session WHERE id = ?"},
       {&find_secret_,
@@ -127,6 +128,10 @@ Result<IdleSessions> Reader::idle_sessions(const IdleQuery& query) {
 
 Result<StoredResponsePtr> Reader::response(const std::string& id) {
   return responses_.read(id);
+}
+
+Result<ConversationItems> Reader::items(const ItemQuery& query) {
+  return at_one_moment([&] { return conversations_.items(query); });
 }
 
 Result<std::vector<TurnPtr>> Reader::turns(const std::string& id) {
@@ -298,6 +303,25 @@ Result<Reader::RootPtr> Reader::root(std::int64_t number) {
   return decoded;
 }
 
+Result<Reader::Parts> Reader::read_parts(const SessionInfo& session) {
+  Parts parts;
+  auto turns = read_turns(session);
+  if (!turns) return std::move(turns).error();
+  parts.turns = std::move(*turns);
+  auto responses = responses_.of_session(session.number);
+  if (!responses) return std::move(responses).error();
+  parts.responses = std::move(*responses);
+  auto conversation = conversations_.of_session(session.number);
+  if (!conversation) return std::move(conversation).error();
+  parts.conversation = std::move(*conversation);
+  auto status = conversations_.each_item(session.number, [&parts](const auto& item) {
+    parts.items.push_back(item);
+    return Status();
+  });
+  if (!status.ok()) return std::move(status).error();
+  return parts;
+}
+
 Status Reader::each_session(const Visit& visit) {
   std::string last;
   for (;;) {
@@ -305,12 +329,10 @@ Status Reader::each_session(const Visit& visit) {
       const auto session = find_session(next_session_, last);
       if (!session) return session.error();
       if (!*session) return false;
-      const auto turns = read_turns(**session);
-      if (!turns) return turns.error();
-      const auto responses = responses_.of_session((*session)->number);
-      if (!responses) return responses.error();
+      const auto parts = read_parts(**session);
+      if (!parts) return parts.error();
       last = (*session)->spec->id;
-      auto visited = visit(**session, *turns, *responses);
+      auto visited = visit(**session, *parts);
       if (!visited.ok()) return visited.error();
       return true;
     });
@@ -321,10 +343,12 @@ Status Reader::each_session(const Visit& visit) {
 
 Result<std::string> Reader::dump() {
   std::string out;
-  auto status = each_session([&](const SessionInfo& info, const auto& turns, const auto& kept) {
+  auto status = each_session([&](const SessionInfo& info, const Parts& parts) {
     append_dump(out, info);
-    for (const auto& turn : turns) append_dump(out, *turn);
-    for (const auto& response : kept) append_dump(out, *response);
+    for (const auto& turn : parts.turns) append_dump(out, *turn);
+    if (parts.conversation) append_dump(out, *parts.conversation);
+    for (const auto& item : parts.items) append_dump(out, *item);
+    for (const auto& response : parts.responses) append_dump(out, *response);
     return Status();
   });
   if (!status.ok()) return std::move(status).error();

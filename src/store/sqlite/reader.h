@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "store/sqlite/connection.h"
+#include "store/sqlite/conversation_rows.h"
 #include "store/sqlite/path_cache.h"
 #include "store/sqlite/response_rows.h"
 #include "store/sqlite/session_row.h"
@@ -33,15 +34,23 @@ class Reader {
   // Those of a session, in order of their commits. Leaves the cache as it is. kNotFound.
   base::Result<std::vector<TurnPtr>> turns(const std::string& id);
   base::Result<StoredResponsePtr> response(const std::string& id);
+  base::Result<std::optional<Conversation>> conversation(const std::string& id) {
+    return conversations_.read(id);
+  }
+  base::Result<ConversationItems> items(const ItemQuery& query);
   // These come with their paths, and the cache keeps them.
   base::Result<TurnPtr> last_turn(const std::string& session_id);
   base::Result<std::vector<TurnPtr>> find(const std::vector<trajectory::Digest>& digests);
   base::Result<std::vector<TurnPtr>> by_ids(const std::vector<std::uint64_t>& ids);
   base::Result<std::string> dump();
-  // All sessions by their ids, each with its turns and the responses that are kept of them.
-  using Responses = std::vector<StoredResponsePtr>;
-  using Visit = std::function<base::Status(
-      const SessionInfo& info, const std::vector<TurnPtr>& turns, const Responses& responses)>;
+  // All sessions by their ids, each with what is kept of it.
+  struct Parts {
+    std::vector<TurnPtr> turns;
+    std::vector<StoredResponsePtr> responses;
+    std::optional<Conversation> conversation;
+    ConversationItems items;
+  };
+  using Visit = std::function<base::Status(const SessionInfo& info, const Parts& parts)>;
   base::Status each_session(const Visit& visit);
 
  private:
@@ -56,6 +65,7 @@ class Reader {
   static SessionInfo info_of(const Statement& statement);
   base::Result<std::optional<SessionInfo>> find_session(Statement& query, std::string_view value);
   base::Result<std::vector<TurnPtr>> read_turns(const SessionInfo& session);
+  base::Result<Parts> read_parts(const SessionInfo& session);
   // The turns of a query's rows (session, seq, session's id), the one behind the other.
   base::Status load_rows(Use& rows, std::vector<TurnPtr>& found);
   // With all above it that are not in the cache.
@@ -72,6 +82,7 @@ class Reader {
   PathCache* cache_;
   std::uint64_t deletions_ = 0;  // before the moment that is read
   ResponseReader responses_;
+  ConversationReader conversations_;
   std::unordered_map<std::int64_t, std::weak_ptr<const trajectory::RootInfo>> roots_;
   Statement find_session_, find_secret_, list_, list_created_, idle_, next_session_, rows_of_, row_;
   Statement by_digest_, by_id_, last_turn_, body_, root_;

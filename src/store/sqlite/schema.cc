@@ -70,6 +70,17 @@ UPDATE turn SET continued = 1
 CREATE TABLE ended(number INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL,
   turns INTEGER NOT NULL, why INTEGER NOT NULL, at_ms INTEGER NOT NULL);
 )"},
+    // Conversations are parts of their sessions, and leave with them.
+    {6, R"(
+CREATE TABLE conversation(session INTEGER PRIMARY KEY, metadata TEXT NOT NULL,
+  version INTEGER NOT NULL, items INTEGER NOT NULL, bytes INTEGER NOT NULL, last INTEGER NOT NULL,
+  turn INTEGER NOT NULL, answered INTEGER NOT NULL, instructed INTEGER NOT NULL,
+  carried TEXT NOT NULL);
+CREATE TABLE conversation_item(session INTEGER NOT NULL, seq INTEGER NOT NULL, id TEXT NOT NULL,
+  body BLOB NOT NULL);
+CREATE UNIQUE INDEX conversation_item_seq ON conversation_item(session, seq);
+CREATE UNIQUE INDEX conversation_item_id ON conversation_item(session, id);
+)"},
 };
 static_assert(std::size(kSteps) == kSchemaVersion);
 

@@ -10,7 +10,7 @@ namespace verbatim::store::sqlite {
 
 // The tables of a store; schema.cc holds them. The file names its version (PRAGMA user_version),
 // and that it is a store of ours (application_id).
-inline constexpr int kSchemaVersion = 5;
+inline constexpr int kSchemaVersion = 6;
 inline constexpr std::int64_t kApplicationId = 0x76626d31;  // "vbm1"
 
 // What a file is: 0 where it is new. kUnsupported when it is another program's, or written by a

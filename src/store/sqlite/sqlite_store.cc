@@ -124,6 +124,55 @@ class Creation final : public Change<Status> {
   Tables::ChangeResult result_;
 };
 
+// Bytes of what a change adds.
+std::size_t bytes_of(const ConversationChange& change) {
+  std::size_t bytes = 0;
+  for (const auto& item : change.added) bytes += item.id.size() + item.body.size();
+  return bytes;
+}
+
+class ConversationCreation final : public Change<Status> {
+ public:
+  ConversationCreation(Database& database, base::Executor& executor, SessionSpec spec,
+                       ConversationChange first)
+      : Change(database, executor),
+        spec_(std::make_shared<const SessionSpec>(std::move(spec))),
+        first_(std::move(first)) {}
+  [[nodiscard]] std::size_t bytes() const override { return bytes_of(first_); }
+  Status apply(Tables& tables) override {
+    return tables.create_conversation(spec_, first_, result_);
+  }
+  void settle(const Status& batch) override {
+    if (!batch.ok()) return answer(batch);
+    if (!*result_) return answer(result_->error());
+    database_.cache().committed(**result_);
+    answer(Status());
+  }
+
+ private:
+  const std::shared_ptr<const SessionSpec> spec_;
+  const ConversationChange first_;
+  Tables::ChangeResult result_;
+};
+
+class ConversationUpdate final : public Change<Result<Conversation>> {
+ public:
+  ConversationUpdate(Database& database, base::Executor& executor, ConversationChange change)
+      : Change(database, executor), change_(std::move(change)) {}
+  [[nodiscard]] bool frees() const override { return !change_.removed.empty(); }
+  [[nodiscard]] std::size_t bytes() const override { return bytes_of(change_); }
+  Status apply(Tables& tables) override { return tables.change_conversation(change_, result_); }
+  void settle(const Status& batch) override {
+    if (!batch.ok()) return answer(batch.error());
+    if (result_.change) database_.cache().committed(*result_.change);
+    answer(std::move(*result_.conversation));
+  }
+
+ private:
+  const ConversationChange change_;
+  Tables::ConversationResult result_;
+};
+
 class Deletion final : public Change<Status> {
  public:
   Deletion(Database& database, base::Executor& executor, const std::string& id)
@@ -191,6 +240,7 @@ class Commit final : public Change<Result<std::vector<TurnPtr>>> {
     for (const auto& body : prepared_.bodies) bytes_ += body.size();
     if (const auto& response = prepared_.added.response)
       bytes_ += response->body.size() + response->input.size();
+    if (const auto& conversation = prepared_.added.conversation) bytes_ += bytes_of(*conversation);
   }
   [[nodiscard]] std::size_t bytes() const override { return bytes_; }
   [[nodiscard]] std::span<const Name> names() const override { return names_; }
@@ -278,6 +328,26 @@ Task<Result<StoredResponsePtr>> SqliteStore::response(std::string id) {
 Task<Result<bool>> SqliteStore::delete_response(std::string id) {
   ResponseDeletion deletion(database_, executor_, id);
   co_return co_await deletion;
+}
+
+Task<Status> SqliteStore::create_conversation(SessionSpec spec, ConversationChange first) {
+  ConversationCreation creation(database_, executor_, std::move(spec), std::move(first));
+  co_return co_await creation;
+}
+
+Task<Result<std::optional<Conversation>>> SqliteStore::conversation(std::string id) {
+  Read read(database_, executor_, [&id](Reader& reader) { return reader.conversation(id); });
+  co_return co_await read;
+}
+
+Task<Result<Conversation>> SqliteStore::change_conversation(ConversationChange change) {
+  ConversationUpdate update(database_, executor_, std::move(change));
+  co_return co_await update;
+}
+
+Task<Result<ConversationItems>> SqliteStore::conversation_items(ItemQuery query) {
+  Read read(database_, executor_, [&query](Reader& reader) { return reader.items(query); });
+  co_return co_await read;
 }
 
 Task<Result<std::vector<TurnPtr>>> SqliteStore::commit(NewTurns added) {

@@ -28,6 +28,10 @@ class SqliteStore final : public Store {
   base::Task<base::Result<TurnPtr>> last_turn(std::string session_id) override;
   base::Task<base::Result<StoredResponsePtr>> response(std::string id) override;
   base::Task<base::Result<bool>> delete_response(std::string id) override;
+  base::Task<base::Status> create_conversation(SessionSpec spec, ConversationChange first) override;
+  base::Task<base::Result<std::optional<Conversation>>> conversation(std::string id) override;
+  base::Task<base::Result<Conversation>> change_conversation(ConversationChange change) override;
+  base::Task<base::Result<ConversationItems>> conversation_items(ItemQuery query) override;
   base::Task<base::Result<std::vector<TurnPtr>>> commit(NewTurns added) override;
   // Turns they name that are on their way to disk are waited for.
   base::Task<base::Result<std::vector<TurnPtr>>> find(

@@ -52,6 +52,7 @@ void Tables::grow(SessionRow& session, std::uint64_t bytes) {
 Status Tables::prepare() {
   if (auto status = rows_.prepare(*connection_); !status.ok()) return status;
   if (auto status = responses_.prepare(*connection_); !status.ok()) return status;
+  if (auto status = conversations_.prepare(*connection_); !status.ok()) return status;
   return connection_->prepare({
       {&find_session_, "SELECT " VERBATIM_SESSION_COLUMNS " FROM session WHERE id = ?"},
       {&find_session_id_, "SELECT id FROM session WHERE number = ?"},
@@ -65,6 +66,7 @@ Status Tables::prepare() {
        "UPDATE session SET version = ?2, turns = ?3, tokens = ?4, bytes = ?5, used_ms = ?6, "
        "disk = ?7, newest = ?8 WHERE number = ?1"},
       {&shrink_session_, "UPDATE session SET version = ?2, disk = ?3 WHERE number = ?1"},
+      {&use_session_, "UPDATE session SET version = ?2, used_ms = ?3, disk = ?4 WHERE number = ?1"},
       {&erase_session_, "DELETE FROM session WHERE number = ?"},
       {&oldest_implicit_,
        "SELECT id FROM session WHERE implicit = 1 AND owner = ? ORDER BY newest, number LIMIT 1"},
@@ -253,10 +255,19 @@ Status Tables::add(PreparedTurns& prepared, ChangeResult& result) {
   std::optional<Parent> parent;
   if (auto status = find_place(added, session, parent); !status.ok()) return status;
   // A parent that is gone took its session with it.
-  const bool makes = !session && added.use == SessionUse::kImplicit && !first.parent;
+  const bool makes = !session && added.use == SessionUse::kImplicit && !first.parent &&
+                     added.conversation == nullptr;
   if ((!session && !makes) || (first.parent && !parent)) {
     result = no_session(first.session_id);
     return {};
+  }
+  if (added.conversation) {
+    std::optional<base::Error> refused;
+    if (auto status = advance(*added.conversation, *session, refused); !status.ok()) return status;
+    if (refused) {
+      result = *refused;
+      return {};
+    }
   }
   if (makes) {
     session.emplace();

@@ -8,6 +8,7 @@
 #include "store/owner_bytes.h"
 #include "store/sqlite/commit_log.h"
 #include "store/sqlite/connection.h"
+#include "store/sqlite/conversation_rows.h"
 #include "store/sqlite/path_cache.h"
 #include "store/sqlite/response_rows.h"
 #include "store/sqlite/session_row.h"
@@ -62,6 +63,15 @@ class Tables {
     std::optional<Change> change;  // absent: the session is gone
   };
   base::Status erase_response(const std::string& id, ErasedResponse& erased);
+  // create() of a session with its conversation.
+  base::Status create_conversation(const std::shared_ptr<const SessionSpec>& spec,
+                                   const ConversationChange& first, ChangeResult& result);
+  // The errors of Store::change_conversation(); with success the session as the change left it.
+  struct ConversationResult {
+    std::optional<base::Result<Conversation>> conversation;
+    std::optional<Change> change;
+  };
+  base::Status change_conversation(const ConversationChange& change, ConversationResult& result);
   // Drops sessions of stateless chat that are too much, but not `keep`. Their ids.
   base::Status shrink(const std::string& keep, std::vector<std::string>& dropped);
   // A write that nobody sees.
@@ -102,6 +112,14 @@ class Tables {
                             std::optional<Parent>& parent, Change& change);
   base::Status insert_turn(const Turn& turn, std::uint64_t session, std::int64_t root,
                            const std::string& body);
+  // Of the conversation of a session whose row the caller writes.
+  base::Status advance(const ConversationChange& change, SessionRow& session,
+                       std::optional<base::Error>& refused);
+  base::Status check(const ConversationChange& change, const SessionRow* session,
+                     const Conversation& state, std::optional<base::Error>& refused);
+  base::Status write(const ConversationChange& change, SessionRow& session, Conversation& state);
+  base::Status find_free_id(std::uint64_t session, ConversationItem& item);
+  base::Status use_session(const SessionRow& session);
   void count(Counted counted);
   void grow(SessionRow& session, std::uint64_t bytes);
   base::Status oldest_implicit(const std::string& keep, std::string& oldest);
@@ -120,9 +138,10 @@ class Tables {
   std::int64_t noted_commit_ = 0;  // in `meta`, as far as is known
   TurnRows rows_;
   ResponseRows responses_;
+  ConversationRows conversations_;
   Statement find_session_, find_session_id_, find_spec_, find_secret_, count_created_,
       insert_session_, update_session_;
-  Statement shrink_session_, erase_session_, oldest_implicit_;
+  Statement shrink_session_, use_session_, erase_session_, oldest_implicit_;
   Statement find_parent_, find_id_, same_digest_;
   Statement roots_of_, unuse_root_, root_used_, erase_root_;
   Statement erase_bodies_, erase_turns_, last_body_, note_commit_;

@@ -46,6 +46,7 @@ Status Tables::erase_session(const SessionRow& session) {
   const std::int64_t number = stored(session.info.number);
   if (auto status = erase_unused_roots(number); !status.ok()) return status;
   if (auto status = responses_.erase_of(session.info.number); !status.ok()) return status;
+  if (auto status = conversations_.erase_of(session.info.number); !status.ok()) return status;
   for (auto* erase : {&erase_bodies_, &erase_turns_, &erase_session_}) {
     erase->bind(1, number);
     if (auto status = erase->run(); !status.ok()) return status;

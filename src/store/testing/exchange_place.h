@@ -26,7 +26,7 @@ struct ExchangePlace {
   }
   // Random, but as a turn of the gateway fits to its parent and to itself.
   TurnPtr add(const std::string& session, TurnPtr parent, SessionUse use = SessionUse::kExisting,
-              const std::string& response = "") {
+              const std::string& response = "", const ConversationChange* conversation = nullptr) {
     auto turn = full_turn(random, session, std::move(parent));
     if (!turn->parent || turn->parent->completion.empty()) turn->parent_trim = 0;
     turn->spans.clear();
@@ -36,9 +36,33 @@ struct ExchangePlace {
     turn->row_size = before + turn->prompt.size() + turn->completion.size();
     NewTurns turns(std::move(turn), use);
     if (!response.empty()) turns.response = full_response(response, *turns.turns.front());
+    if (conversation != nullptr) {
+      turns.conversation = std::make_unique<ConversationChange>(*conversation);
+      turns.conversation->answer = {turns.turns.front()->id, true, R"({"tools":[]})"};
+    }
     auto added = stage.run(stage.store().commit(std::move(turns)));
     EXPECT_TRUE(added.ok()) << added.error().message;
     return added->front();
+  }
+  // A conversation with an answer, one without a turn, and one of which an item is gone.
+  void fill_conversations() {
+    for (const char* id : {"conv_a", "conv_empty", "conv_less"}) {
+      ConversationChange first;
+      first.id = id;
+      first.metadata = "{\"é\":\"1\"}";
+      for (const char* item : {"msg_1", "msg_2"})
+        first.added.push_back({item, std::string("{\"id\":\"") + item + "\"}"});
+      SessionSpec spec(id, 7);
+      ASSERT_TRUE(stage.run(stage.store().create_conversation(spec, first)).ok());
+    }
+    ConversationChange answer;
+    answer.id = "conv_a";
+    answer.added.push_back({"msg_3", R"({"id":"msg_3"})"});
+    add("conv_a", nullptr, SessionUse::kExisting, "resp_conv", &answer);
+    ConversationChange less;
+    less.id = "conv_less";
+    less.removed = "msg_1";
+    ASSERT_TRUE(stage.run(stage.store().change_conversation(less)).ok());
   }
   // Trees, siblings, a session without turns, one that is gone, sessions that no one created.
   void fill() {
@@ -55,6 +79,7 @@ struct ExchangePlace {
     add("a", nullptr);
     add("gone", nullptr);
     ASSERT_TRUE(stage.run(stage.store().delete_session("gone")).ok());
+    fill_conversations();
   }
   // What all sessions count as theirs on the disk.
   std::int64_t disk_bytes() {

@@ -50,6 +50,19 @@ class ForwardingStore : public Store {
   base::Task<base::Result<bool>> delete_response(std::string id) override {
     return inner_.delete_response(std::move(id));
   }
+  base::Task<base::Status> create_conversation(SessionSpec spec,
+                                               ConversationChange first) override {
+    return inner_.create_conversation(std::move(spec), std::move(first));
+  }
+  base::Task<base::Result<std::optional<Conversation>>> conversation(std::string id) override {
+    return inner_.conversation(std::move(id));
+  }
+  base::Task<base::Result<Conversation>> change_conversation(ConversationChange change) override {
+    return inner_.change_conversation(std::move(change));
+  }
+  base::Task<base::Result<ConversationItems>> conversation_items(ItemQuery query) override {
+    return inner_.conversation_items(std::move(query));
+  }
   base::Task<base::Result<std::vector<TurnPtr>>> find(
       std::span<const trajectory::Digest> digests) override {
     return inner_.find(digests);
