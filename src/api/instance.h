@@ -65,6 +65,7 @@ class Instance {
   gateway::TurnEndpoint turns_;
   gateway::ResponsesEndpoint responses_;
   gateway::SessionsEndpoint sessions_;
+  gateway::ConversationsEndpoint conversations_;
   gateway::ApiKeys no_keys_;
   Services services_;
   net::HttpServer server_;

@@ -11,17 +11,20 @@ using base::error;
 using base::ErrorKind;
 using base::Task;
 
-bool matches(std::string_view pattern, std::string_view path, std::string_view& id) {
-  constexpr std::string_view kId = "{id}";
-  const auto at = pattern.find(kId);
-  if (at == std::string_view::npos) return pattern == path;
-  const std::string_view rest = pattern.substr(at + kId.size());
-  if (!path.starts_with(pattern.substr(0, at))) return false;
-  path.remove_prefix(at);
-  const auto end = std::min(path.find('/'), path.size());
-  if (end == 0 || path.substr(end) != rest) return false;
-  id = path.substr(0, end);
-  return true;
+bool matches(std::string_view pattern, std::string_view path, Named& named) {
+  for (;;) {
+    const auto open = std::min(pattern.find('{'), pattern.size());
+    if (!path.starts_with(pattern.substr(0, open))) return false;
+    pattern.remove_prefix(open);
+    path.remove_prefix(open);
+    if (pattern.empty()) return path.empty();
+    const auto close = pattern.find('}') + 1;
+    const auto end = std::min(path.find('/'), path.size());
+    if (end == 0) return false;
+    (pattern.substr(0, close) == "{item}" ? named.item : named.id) = path.substr(0, end);
+    pattern.remove_prefix(close);
+    path.remove_prefix(end);
+  }
 }
 
 bool allows(std::string_view route_method, std::string_view method) {

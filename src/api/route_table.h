@@ -16,19 +16,24 @@ struct Call {
   const net::Request& request;
   net::Responder& responder;
   base::CancelSignal& cancel;
-  std::string id;  // what stands at {id} of the route
+  std::string id;    // what stands at {id} of the route
+  std::string item;  // and at {item}
   gateway::Caller caller;
 };
 
 template <class Services>
 struct Route {
   std::string_view method;
-  std::string_view path;  // "{id}" stands for one segment
+  std::string_view path;  // "{id}" and "{item}" stand for one segment each
   base::Task<void> (*handler)(Services&, Call&);
 };
 
-// Does `path` have the form `pattern`? Takes what stands at "{id}".
-bool matches(std::string_view pattern, std::string_view path, std::string_view& id);
+// What of a path a route leaves open.
+struct Named {
+  std::string_view id, item;
+};
+// Does `path` have the form `pattern`? Takes what stands at "{id}" and "{item}".
+bool matches(std::string_view pattern, std::string_view path, Named& named);
 // HEAD is a GET whose body the server leaves out.
 bool allows(std::string_view route_method, std::string_view method);
 base::Task<void> not_allowed(net::Responder& responder, const net::Request& request,
@@ -45,10 +50,10 @@ base::Task<void> dispatch(std::span<const Route<Services>> routes, Services& ser
                           const gateway::Caller& caller) {
   std::string allow;
   for (const auto& route : routes) {
-    std::string_view id;
-    if (!matches(route.path, request.path, id)) continue;
+    Named named;
+    if (!matches(route.path, request.path, named)) continue;
     if (allows(route.method, request.method)) {
-      Call call{request, responder, cancel, std::string(id), caller};
+      Call call{request, responder, cancel, std::string(named.id), std::string(named.item), caller};
       co_return co_await route.handler(services, call);
     }
     if (!allow.empty()) allow += ", ";

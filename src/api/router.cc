@@ -131,6 +131,38 @@ Task<void> input_items(Services& services, Call& call) {
   return services.responses.input_items(call.request, call.responder, call.caller, call.id);
 }
 
+Task<void> create_conversation(Services& services, Call& call) {
+  return services.conversations.create(call.request, call.responder, call.caller);
+}
+
+Task<void> get_conversation(Services& services, Call& call) {
+  return services.conversations.get(call.responder, call.caller, call.id);
+}
+
+Task<void> update_conversation(Services& services, Call& call) {
+  return services.conversations.update(call.request, call.responder, call.caller, call.id);
+}
+
+Task<void> delete_conversation(Services& services, Call& call) {
+  return services.conversations.remove(call.responder, call.caller, call.id);
+}
+
+Task<void> add_items(Services& services, Call& call) {
+  return services.conversations.add_items(call.request, call.responder, call.caller, call.id);
+}
+
+Task<void> list_items(Services& services, Call& call) {
+  return services.conversations.list_items(call.request, call.responder, call.caller, call.id);
+}
+
+Task<void> get_item(Services& services, Call& call) {
+  return services.conversations.get_item(call.responder, call.caller, call.id, call.item);
+}
+
+Task<void> delete_item(Services& services, Call& call) {
+  return services.conversations.remove_item(call.responder, call.caller, call.id, call.item);
+}
+
 // Agents that would rather have a WebSocket go on over HTTP when they are told.
 Task<void> upgrade_responses(Services&, Call& call) {
   if (!call.request.headers.has("upgrade"))
@@ -177,7 +209,7 @@ constexpr std::array<Route<Services>, 3> kOpenRoutes{
 // For whom has an operator's key, whatever has become of the store.
 constexpr std::array<Route<Services>, 1> kOperatorRoutes{{{"GET", "/metrics", metrics}}};
 
-constexpr std::array<Route<Services>, 15> kRoutes{
+constexpr std::array<Route<Services>, 23> kRoutes{
     {{"GET", "/v1/models", models},
      {"POST", "/v1/chat/completions", chat},
      {"POST", "/v1/responses", create_response},
@@ -185,6 +217,14 @@ constexpr std::array<Route<Services>, 15> kRoutes{
      {"GET", "/v1/responses/{id}", get_response},
      {"DELETE", "/v1/responses/{id}", delete_response},
      {"GET", "/v1/responses/{id}/input_items", input_items},
+     {"POST", "/v1/conversations", create_conversation},
+     {"GET", "/v1/conversations/{id}", get_conversation},
+     {"POST", "/v1/conversations/{id}", update_conversation},
+     {"DELETE", "/v1/conversations/{id}", delete_conversation},
+     {"POST", "/v1/conversations/{id}/items", add_items},
+     {"GET", "/v1/conversations/{id}/items", list_items},
+     {"GET", "/v1/conversations/{id}/items/{item}", get_item},
+     {"DELETE", "/v1/conversations/{id}/items/{item}", delete_item},
      {"GET", "/sessions", list_sessions},
      {"POST", "/sessions", create_session},
      {"GET", "/sessions/{id}", get_session},

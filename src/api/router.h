@@ -4,6 +4,7 @@
 
 #include "api/monitoring.h"
 #include "gateway/access.h"
+#include "gateway/conversations_endpoint.h"
 #include "gateway/responses_endpoint.h"
 #include "gateway/sessions_endpoint.h"
 #include "gateway/turn_endpoint.h"
@@ -19,6 +20,7 @@ struct Services {
   gateway::TurnEndpoint& turns;
   gateway::ResponsesEndpoint& responses;
   gateway::SessionsEndpoint& sessions;
+  gateway::ConversationsEndpoint& conversations;
   const gateway::ApiKeys& keys;
   Monitoring& monitoring;
   std::string session_header;  // by which agents may name their session, beside the known ones

@@ -33,6 +33,12 @@ class AnswerForm {
     return nullptr;
   }
 
+  // What becomes of the conversation it is in, in the same commit; null: it is in none. Asked once,
+  // behind record().
+  virtual std::unique_ptr<store::ConversationChange> advance(const trajectory::Turn& /*turn*/) {
+    return nullptr;
+  }
+
   // The frames since the last call, as they go over the wire; may be none. In place of what `into`
   // holds, whose memory is used again.
   void take_frames(std::string& into) {

@@ -51,6 +51,18 @@ Door door_named(std::string_view header, std::string_view name, const Caller& ca
 
 }  // namespace
 
+base::Status enter_conversation(std::string_view id, Door& door) {
+  if (!door.session_id.empty() && door.session_id != id)
+    return base::invalid("conversation",
+                         "this request is in a session already, by its path, its key or a header "
+                         "field, and a conversation is one of its own: leave one of the two out");
+  door.session_id = id;
+  door.use = store::SessionUse::kExisting;
+  door.spec = nullptr;
+  door.conversation = true;
+  return {};
+}
+
 bool is_session_name(std::string_view name) {
   return !name.empty() && name.size() <= kMaxName && name != "." && name != ".." &&
          std::all_of(name.begin(), name.end(), may_stand);

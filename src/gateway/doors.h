@@ -31,7 +31,11 @@ struct Door {
   store::SessionUse use = store::SessionUse::kExisting;
   std::shared_ptr<const store::SessionSpec> spec;  // kImplicit: what the first commit makes
   std::string owner;
+  bool conversation = false;  // the session is that of a conversation, which the request names
 };
+
+// Lets a request into the conversation that it names. kInvalidRequest: it is in another session.
+base::Status enter_conversation(std::string_view id, Door& door);
 
 // May stand in a header as the name of a session, or in a path as its id: 1 to 200 of the
 // characters A-Z a-z 0-9 . _ : ~ @ + = -, and no folder ("." or "..").

@@ -27,9 +27,16 @@ class Exchange {
   virtual base::Status read(const std::string& body) = 0;
   // Reads it again with the session's values in it.
   virtual base::Status pin(const SessionOptions& options) = 0;
+  // The conversation that its turns are in, once it is read; empty: none.
+  [[nodiscard]] virtual std::string_view conversation() const { return {}; }
   // Looks up what the request names. Errors are the client's, or the store's.
   virtual base::Task<base::Status> resolve(TurnRequest& /*turn*/, store::Store& /*store*/) {
     co_return base::Status();
+  }
+  // The same for one that gets the answer `id` again: what went before may have changed since.
+  virtual base::Task<base::Status> resolve_repeat(TurnRequest& turn, store::Store& store,
+                                                  std::string /*id*/) {
+    return resolve(turn, store);
   }
   // What the request says of its turn. `reads_chat`: the engine reads the chat request beside the
   // ids. Takes the request's parts.

@@ -1,6 +1,7 @@
 #include "gateway/response_items.h"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "base/utf8.h"
@@ -34,16 +35,69 @@ std::string_view prefix_of(std::string_view type) {
   return "item_";
 }
 
-// Text of a message, as a part.
-void write_content(Writer& w, const Value& content, bool assistant) {
-  if (!content.is_string()) {
-    w.raw(content.raw());
+struct Demanded {
+  std::string_view type;
+  std::string_view name;
+  std::string_view value;  // JSON
+};
+// Members that parts have where they come back, and may lack where they come in.
+constexpr Demanded kOfParts[] = {{"output_text", "annotations", "[]"},
+                                 {"input_image", "image_url", "null"},
+                                 {"input_image", "detail", R"("auto")"}};
+constexpr Demanded kOfItems[] = {{"message", "content", "[]"},
+                                 {"message", "status", R"("completed")"},
+                                 {"function_call", "status", R"("completed")"},
+                                 {"function_call_output", "status", R"("completed")"},
+                                 {"local_shell_call", "status", R"("completed")"},
+                                 {"reasoning", "summary", "[]"}};
+
+void complete(Writer& w, const Value& value, std::string_view type,
+              std::span<const Demanded> demanded) {
+  for (const auto& row : demanded) {
+    if (row.type == type && !value.get(row.name)) w.key(row.name).raw(row.value);
+  }
+}
+
+// Null stands for what is completed.
+bool is_left_out(const json::Value::Member& member, std::string_view type,
+                 std::span<const Demanded> demanded) {
+  if (!member.value.is_null()) return false;
+  return std::any_of(demanded.begin(), demanded.end(), [&](const auto& row) {
+    return row.type == type && row.name == member.name();
+  });
+}
+
+// As it came, and completed; without a type it is text.
+void write_part(Writer& w, const Value& part, std::string_view text) {
+  if (!part.is_object()) {
+    w.raw(part.raw());
     return;
   }
-  w.begin_array().begin_object().field("type", assistant ? "output_text" : "input_text");
-  w.key("text").raw(content.raw());
-  if (assistant) w.key("annotations").begin_array().end_array();
-  w.end_object().end_array();
+  const auto said = part.get("type");
+  const std::string type = said && said->is_string() ? said->string() : std::string(text);
+  w.begin_object();
+  if (!said) w.field("type", type);
+  for (const auto& member : part) {
+    if (is_left_out(member, type, kOfParts)) continue;
+    if (said || member.name() != "type") w.key(member.name()).raw(member.value.raw());
+  }
+  complete(w, part, type, kOfParts);
+  w.end_object();
+}
+
+// A text alone is one part.
+void write_content(Writer& w, const Value& content, bool assistant) {
+  const std::string_view text = assistant ? "output_text" : "input_text";
+  w.begin_array();
+  if (content.is_string()) {
+    w.begin_object().field("type", text);
+    w.key("text").raw(content.raw());
+    if (assistant) w.key("annotations").begin_array().end_array();
+    w.end_object();
+  } else if (content.is_array()) {
+    for (const auto& part : content) write_part(w, part.value, text);
+  }
+  w.end_array();
 }
 
 base::Error no_output(const std::string& id) {
@@ -70,22 +124,29 @@ bool is_shown(const store::StoredResponse* response, std::string_view owner,
          (session_id.empty() || response->session_id == session_id);
 }
 
-void write_stored_item(Writer& w, const std::string& item, base::Random& random) {
+StoredItem stored_item(const std::string& item, base::Random& random) {
   const auto parsed = json::Document::parse(item);
-  if (!parsed || !parsed->root().is_object()) return;
+  if (!parsed || !parsed->root().is_object()) return {};
   const Value root = parsed->root();
   const auto said = root.get("type");
   const std::string type = said && said->is_string() ? said->string() : "message";
   const bool message = type == "message";
   const auto role = root.get("role");
   const bool assistant = role && role->is_string() && role->string() == "assistant";
+  StoredItem stored;
+  const auto id = root.get("id");
+  if (id && id->is_string()) stored.id = id->string();
+  Writer w;
   w.begin_object();
-  if (!root.get("id"))
-    w.field("id", std::string(prefix_of(type)) + base::new_base62_id(random, kIdLetters));
+  if (!id) {
+    stored.id = std::string(prefix_of(type)) + base::new_base62_id(random, kIdLetters);
+    w.field("id", stored.id);
+  }
   if (!said) w.field("type", type);
   for (const auto& member : root) {
     const std::string name = member.name();
     if (member.value.is_null() && (name == "id" || name == "type" || name == "status")) continue;
+    if (is_left_out(member, type, kOfItems)) continue;
     w.key(name);
     if (message && name == "content") {
       write_content(w, member.value, assistant);
@@ -93,8 +154,10 @@ void write_stored_item(Writer& w, const std::string& item, base::Random& random)
       w.raw(member.value.raw());
     }
   }
-  if (message && !root.get("status")) w.field("status", "completed");
+  complete(w, root, type, kOfItems);
   w.end_object();
+  stored.body = w.take();
+  return stored;
 }
 
 base::Status check_calls(const trajectory::TurnPtr& previous,

@@ -1,6 +1,7 @@
 #include "gateway/responses_endpoint.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "gateway/query.h"
@@ -20,6 +21,12 @@ namespace {
 
 constexpr std::string_view kJson = "application/json";
 constexpr std::uint64_t kMaxPage = 100;
+// What a client may ask to have included: all that there is of it always is.
+constexpr std::array<std::string_view, 8> kIncluded{
+    "web_search_call.action.sources", "web_search_call.results",
+    "code_interpreter_call.outputs",  "computer_call_output.output.image_url",
+    "file_search_call.results",       "message.input_image.image_url",
+    "message.output_text.logprobs",   "reasoning.encrypted_content"};
 
 base::Error not_kept(const std::string& id) {
   auto failure =
@@ -93,7 +100,10 @@ Result<ItemPage> read_item_page(std::string_view query) {
       page.descending = value == "desc";
     } else if (name == "after") {
       page.after = value;
-    } else if (name != "include" && name != "include[]") {
+    } else if (name == "include" || name == "include[]") {
+      if (std::find(kIncluded.begin(), kIncluded.end(), value) == kIncluded.end())
+        return base::invalid("include", "unknown value " + shown_id(value));
+    } else {
       return base::invalid(name.substr(0, kMaxShown),
                            "unknown parameter; allowed: limit, order, after, include");
     }
@@ -122,15 +132,20 @@ Result<std::string> write_item_page(const std::string& items, const ItemPage& pa
   }
   const auto left = static_cast<std::uint64_t>(all.end() - begin);
   const auto end = begin + static_cast<std::ptrdiff_t>(std::min(left, page.limit));
+  std::vector<ListedItem> items_of_page;
+  for (auto it = begin; it != end; ++it)
+    items_of_page.push_back({protocol::text_or_nothing(*it, "id"), std::string(it->raw())});
+  return write_item_list(items_of_page, end != all.end());
+}
+
+std::string write_item_list(const std::vector<ListedItem>& items, bool more) {
   json::Writer w;
   w.begin_object().field("object", "list").key("data").begin_array();
-  for (auto it = begin; it != end; ++it) w.raw(it->raw());
+  for (const auto& item : items) w.raw(item.body);
   w.end_array();
-  begin == end ? w.key("first_id").null()
-               : w.field("first_id", protocol::text_or_nothing(*begin, "id"));
-  begin == end ? w.key("last_id").null()
-               : w.field("last_id", protocol::text_or_nothing(*(end - 1), "id"));
-  w.field("has_more", end != all.end()).end_object();
+  items.empty() ? w.key("first_id").null() : w.field("first_id", items.front().id);
+  items.empty() ? w.key("last_id").null() : w.field("last_id", items.back().id);
+  w.field("has_more", more).end_object();
   return w.take();
 }
 

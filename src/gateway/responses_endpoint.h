@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/task.h"
 #include "gateway/access.h"
@@ -38,6 +40,12 @@ struct ItemPage {
 };
 // Reads limit, order and after of a query; `include` asks for nothing that is left out.
 base::Result<ItemPage> read_item_page(std::string_view query);
+struct ListedItem {
+  std::string id;
+  std::string body;  // JSON
+};
+// A list of items as OpenAI's API gives it. `more`: there are others behind them.
+std::string write_item_list(const std::vector<ListedItem>& items, bool more);
 // `items`: a JSON array in ascending order. kNotFound where `after` is none of them.
 base::Result<std::string> write_item_page(const std::string& items, const ItemPage& page);
 

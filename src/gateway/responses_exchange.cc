@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "gateway/conversation_history.h"
 #include "gateway/response_items.h"
 #include "gateway/responses_form.h"
 #include "protocol/chat_history.h"
+#include "protocol/responses_input.h"
 #include "protocol/responses_object.h"
 
 namespace verbatim::gateway {
@@ -14,6 +16,16 @@ using base::Status;
 using base::Task;
 
 namespace {
+
+// What of a request holds for those that go on from it, by its names.
+constexpr const char* kCarried[] = {"tools", "tool_choice"};
+
+// Said also where nobody said it yet: a repeat finds it in the answer, and says it at the same
+// place.
+std::string carried_by(const store::Conversation& conversation) {
+  return conversation.carried.empty() ? R"({"tools":[],"tool_choice":"auto"})"
+                                      : conversation.carried;
+}
 
 base::Error no_response(const std::string& id) {
   auto failure =
@@ -51,8 +63,8 @@ Status ResponsesExchange::pin(const SessionOptions& options) {
 }
 
 // Tools and their choice go on to hold, until a request names others; instructions do not.
-Status ResponsesExchange::inherit(const store::StoredResponse& previous) {
-  const auto body = json::Document::parse(previous.body);
+Status ResponsesExchange::inherit(const std::string& previous) {
+  const auto body = json::Document::parse(previous);
   if (!body) return body.error();
   const auto& echo = asked_.echo;
   const auto inherited = [&](const char* name) {
@@ -87,30 +99,97 @@ Status ResponsesExchange::inherit_choice(const json::Value& choice) {
   return read_chat(asked_.chat);
 }
 
+std::string ResponsesExchange::carried() const {
+  json::Writer w;
+  w.begin_object();
+  for (const char* name : kCarried) {
+    for (const auto& [echoed, raw] : asked_.echo) {
+      if (echoed == name) w.key(name).raw(raw);
+    }
+  }
+  w.end_object();
+  return w.take();
+}
+
 Task<Status> ResponsesExchange::resolve(TurnRequest& turn, store::Store& store) {
   owner_ = turn.owner;
-  const std::string& id = asked_.previous_response_id;
-  if (!id.empty()) {
-    const auto found = co_await store.response(id);
-    if (!found) co_return found.error();
-    const auto& previous = *found;
-    // In a session of its own door only what was said there is known.
-    const bool own_door = turn.session_use == store::SessionUse::kExisting;
-    if (!is_shown(previous.get(), owner_, own_door ? turn.session_id : ""))
-      co_return no_response(id);
-    const std::uint64_t number = previous->turn;
-    const auto turns = co_await store.by_ids(std::span(&number, 1));
-    if (!turns) co_return turns.error();
-    if (turns->empty()) co_return no_response(id);
-    previous_ = turns->front();
-    history_instructed_ = previous->instructed;
-    if (auto status = inherit(*previous); !status.ok()) co_return status;
+  Status status;
+  if (!asked_.conversation.empty()) {
+    status = co_await resolve_conversation(store);
+  } else if (!asked_.previous_response_id.empty()) {
+    status = co_await resolve_previous(turn, store);
   }
+  if (!status.ok()) co_return status;
   co_return check_calls(previous_, asked_.messages);
 }
 
+// A conversation has gone on since; what the first of them took over stands in its answer.
+Task<Status> ResponsesExchange::resolve_repeat(TurnRequest& turn, store::Store& store,
+                                               std::string id) {
+  if (asked_.conversation.empty()) co_return co_await resolve(turn, store);
+  owner_ = turn.owner;
+  const auto given = co_await store.response(std::move(id));
+  if (!given) co_return given.error();
+  if (*given) co_return inherit((*given)->body);
+  // It runs still, or is not stored.
+  const auto conversation = co_await store.conversation(asked_.conversation);
+  if (!conversation) co_return conversation.error();
+  co_return *conversation ? inherit(carried_by(**conversation)) : Status();
+}
+
+Task<Status> ResponsesExchange::resolve_previous(const TurnRequest& turn, store::Store& store) {
+  const std::string& id = asked_.previous_response_id;
+  const auto found = co_await store.response(id);
+  if (!found) co_return found.error();
+  const auto& previous = *found;
+  // In a session of its own door only what was said there is known.
+  const bool own_door = turn.session_use == store::SessionUse::kExisting;
+  if (!is_shown(previous.get(), owner_, own_door ? turn.session_id : "")) co_return no_response(id);
+  const std::uint64_t number = previous->turn;
+  const auto turns = co_await store.by_ids(std::span(&number, 1));
+  if (!turns) co_return turns.error();
+  if (turns->empty()) co_return no_response(id);
+  previous_ = turns->front();
+  history_instructed_ = previous->instructed;
+  co_return inherit(previous->body);
+}
+
+// Items that a turn has answered are in its path, as they were sampled; all others are read as
+// input that goes before this one.
+Task<Status> ResponsesExchange::resolve_conversation(store::Store& store) {
+  auto history = co_await read_history(store, asked_.conversation, owner_, asked_.items);
+  if (!history) co_return std::move(history).error();
+  previous_ = history->turn;
+  history_instructed_ = previous_ && history->state.instructed;
+  change_ = std::make_shared<store::ConversationChange>();
+  change_->id = asked_.conversation;
+  change_->version = history->state.version;
+  if (auto status = inherit(carried_by(history->state)); !status.ok()) co_return status;
+  co_return history->items.empty() ? Status() : add_items(history->items);
+}
+
+// Read together: items of one answer may stand on both sides.
+Status ResponsesExchange::add_items(const std::vector<std::string>& before) {
+  json::Writer w;
+  w.begin_array();
+  for (const auto& item : before) w.raw(item);
+  for (const auto& item : asked_.items) w.raw(item);
+  w.end_array();
+  const auto document = json::Document::parse(w.take(), {.max_bytes = SIZE_MAX});
+  if (!document) return document.error();
+  auto read =
+      protocol::read_input(document->root(), protocol::input_rules(reading(model_).unserved));
+  if (!read) {
+    auto failure = std::move(read).error();
+    failure.message = "with the items of the conversation in front, " + failure.message;
+    return failure;
+  }
+  asked_.messages = std::move(*read);
+  return {};
+}
+
 void ResponsesExchange::fill(TurnRequest& turn, bool reads_chat) {
-  if (asked_.store) input_ = input_items();
+  if (asked_.store || change_) complete_input();
   request.tools = asked_.tools.functions();
   if (asked_.instructions) {
     message::Message instructions;
@@ -151,12 +230,21 @@ std::string ResponsesExchange::chat_body(const TurnRequest& turn) const {
   return w.take();
 }
 
-std::string ResponsesExchange::input_items() {
+// The input as it is listed later, also in the conversation.
+void ResponsesExchange::complete_input() {
   json::Writer w;
   w.begin_array();
-  for (const auto& item : asked_.items) write_stored_item(w, item, random_);
+  for (const auto& raw : asked_.items) {
+    auto item = stored_item(raw, random_);
+    w.raw(item.body);
+    if (change_) change_->added.push_back({std::move(item.id), std::move(item.body)});
+  }
   w.end_array();
-  return w.take();
+  input_ = w.take();
+  if (!change_) return;
+  change_->answer.emplace();
+  change_->answer->instructed = asked_.instructions.has_value();
+  change_->answer->carried = carried();
 }
 
 std::unique_ptr<AnswerForm> ResponsesExchange::answer(const protocol::ChatHead& head) {
@@ -164,7 +252,7 @@ std::unique_ptr<AnswerForm> ResponsesExchange::answer(const protocol::ChatHead& 
 }
 
 std::unique_ptr<AnswerForm> ResponsesExchange::keeper(const protocol::ChatHead& head) {
-  return asked_.store ? form(head, false) : nullptr;
+  return asked_.store || change_ ? form(head, false) : nullptr;
 }
 
 std::unique_ptr<AnswerForm> ResponsesExchange::form(const protocol::ChatHead& head, bool stream) {
@@ -172,7 +260,8 @@ std::unique_ptr<AnswerForm> ResponsesExchange::form(const protocol::ChatHead& he
   plan.head.id = head.id;
   plan.head.created = head.created;
   plan.head.model = head.model;
-  plan.head.members = protocol::response_members(asked_.echo, asked_.previous_response_id);
+  plan.head.members =
+      protocol::response_members(asked_.echo, asked_.previous_response_id, asked_.conversation);
   plan.head.says_completed_at = true;
   plan.head.seals_reasoning = asked_.seal_reasoning;
   plan.head.tools = &asked_.tools;
@@ -181,6 +270,7 @@ std::unique_ptr<AnswerForm> ResponsesExchange::form(const protocol::ChatHead& he
   plan.instructed = asked_.instructions.has_value();
   plan.owner = owner_;
   plan.input = input_;
+  plan.conversation = change_;
   return std::make_unique<ResponsesForm>(model_, std::move(plan));
 }
 

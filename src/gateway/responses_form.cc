@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gateway/conversation_history.h"
 #include "gateway/usage.h"
 #include "net/sse.h"
 #include "protocol/openai_error.h"
@@ -54,6 +55,16 @@ std::unique_ptr<store::StoredResponse> ResponsesForm::record(const trajectory::T
   stored->body = object_;
   stored->input = plan_.input;
   return stored;
+}
+
+std::unique_ptr<store::ConversationChange> ResponsesForm::advance(const trajectory::Turn& turn) {
+  if (!plan_.conversation) return nullptr;
+  conclude(turn);
+  auto change = std::make_unique<store::ConversationChange>(*plan_.conversation);
+  change->now_ms = turn.times.committed_ms;
+  change->answer->turn = turn.id;
+  for (auto& item : output_items(object_)) change->added.push_back(std::move(item));
+  return change;
 }
 
 void ResponsesForm::finish(std::span<const trajectory::TurnPtr> turns) {

@@ -16,6 +16,8 @@ struct ResponsePlan {
   bool instructed = false;
   std::string owner;
   std::string_view input;  // array of items; outlives the answer
+  // Of the conversation it is in; null: none. Without the answer, which is added.
+  std::shared_ptr<const store::ConversationChange> conversation;
 };
 
 // Answers to POST /v1/responses. Two of one response say the same to the byte.
@@ -29,6 +31,7 @@ class ResponsesForm final : public AnswerForm {
   void fail(const base::Error& error) override;
   std::string whole(std::span<const trajectory::TurnPtr> turns) override;
   std::unique_ptr<store::StoredResponse> record(const trajectory::Turn& turn) override;
+  std::unique_ptr<store::ConversationChange> advance(const trajectory::Turn& turn) override;
 
  private:
   // Ends the items, and knows the object then. Once.

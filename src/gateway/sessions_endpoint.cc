@@ -26,13 +26,6 @@ constexpr std::uint64_t kPage = 100;
 constexpr std::uint64_t kMaxPage = 1000;
 constexpr unsigned kNonceLetters = 22;  // 128 bits
 
-Status check_not_secret(const Caller& caller) {
-  if (caller.session_id.empty()) return {};
-  return base::error(ErrorKind::kUnauthorized,
-                     "a session's secret opens the chat of its session alone: use a key of the "
-                     "operator here");
-}
-
 // One parameter of the query.
 Status read_parameter(std::string_view name, std::string_view value, store::SessionQuery& query) {
   if (name == "limit") {
@@ -67,6 +60,13 @@ Result<store::SessionQuery> read_query(std::string_view text, const Caller& call
 }
 
 }  // namespace
+
+Status check_not_secret(const Caller& caller) {
+  if (caller.session_id.empty()) return {};
+  return base::error(ErrorKind::kUnauthorized,
+                     "a session's secret opens the chat of its session alone: use a key of the "
+                     "operator here");
+}
 
 Task<Result<store::SessionInfo>> session_of(store::Store& store, const Caller& caller,
                                             std::string id) {
@@ -153,19 +153,29 @@ Task<void> SessionsEndpoint::tree(net::Responder& responder, Caller caller, std:
 Task<void> SessionsEndpoint::remove(net::Responder& responder, Caller caller, std::string id) {
   const auto info = co_await find(caller, id);
   if (!info) co_return co_await send_error(responder, info.error());
+  const auto status = co_await end(std::move(id));
+  if (!status.ok()) co_return co_await send_error(responder, status.error());
+  (void)co_await responder.send(204, kJson, "");
+}
+
+Task<Status> SessionsEndpoint::end(std::string id) {
+  const auto info = co_await store_.session(id);
+  if (!info) co_return info.error();
+  if (!info->has_value()) co_return no_session(id);
+  const auto turns = (*info)->turns;
   if (recorder_ != nullptr) recorder_->ending(id);
-  const auto status = co_await store_.delete_session(id);
+  auto status = co_await store_.delete_session(id);
   if (!status.ok()) {
     if (recorder_ != nullptr) co_await recorder_->not_ended(runtime_.executor, id);
-    auto failure = status.error();
+    auto failure = std::move(status).error();
     if (failure.kind == ErrorKind::kUnavailable)
       failure.message = "nothing was deleted: " + failure.message;
-    co_return co_await send_error(responder, failure);
+    co_return failure;
   }
   running_.cancel(id);
   if (recorder_ != nullptr)
-    co_await recorder_->session_ended(runtime_.executor, std::move(id), kEndDeleted, info->turns);
-  (void)co_await responder.send(204, kJson, "");
+    co_await recorder_->session_ended(runtime_.executor, std::move(id), kEndDeleted, turns);
+  co_return Status();
 }
 
 }  // namespace verbatim::gateway

@@ -34,6 +34,8 @@ class SessionsEndpoint {
   base::Task<void> tree(net::Responder& responder, Caller caller, std::string id);
   // Answers at once: what runs in the session is told to stop, and not waited for.
   base::Task<void> remove(net::Responder& responder, Caller caller, std::string id);
+  // Deletes a session that is the caller's to delete, as remove() does.
+  base::Task<base::Status> end(std::string id);
 
  private:
   base::Task<base::Result<store::SessionInfo>> find(const Caller& caller, std::string id);
@@ -46,6 +48,8 @@ class SessionsEndpoint {
   const TurnEndpoint& chat_;  // of the sessions' turns
 };
 
+// kUnauthorized: who shows a session's secret makes and deletes none.
+base::Status check_not_secret(const Caller& caller);
 // The session of that id which is the caller's to use. kNotFound with the remedy.
 base::Task<base::Result<store::SessionInfo>> session_of(store::Store& store, const Caller& caller,
                                                         std::string id);

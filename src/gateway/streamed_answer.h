@@ -30,6 +30,9 @@ class ShownAnswer : public TurnObserver {
   std::unique_ptr<store::StoredResponse> record(const trajectory::Turn& turn) override {
     return form_.record(turn);
   }
+  std::unique_ptr<store::ConversationChange> advance(const trajectory::Turn& turn) override {
+    return form_.advance(turn);
+  }
 
  protected:
   virtual base::Task<base::Status> show(std::uint32_t choice,

@@ -7,6 +7,7 @@
 #include "base/gather.h"
 #include "base/timer.h"
 #include "base/utf8.h"
+#include "gateway/conversations_endpoint.h"
 #include "gateway/error_policy.h"
 #include "gateway/grace.h"
 #include "gateway/passed_headers.h"
@@ -167,6 +168,11 @@ Task<void> TurnEndpoint::handle(const net::Request& http, net::Responder& respon
   const auto headers = read_headers(http, asked.turn);
   if (!read.ok()) co_return co_await refuse(asked, responder, read.error());
   if (!headers.ok()) co_return co_await refuse(asked, responder, headers.error());
+  if (const auto id = exchange.conversation(); !id.empty()) {
+    const auto entered = enter_conversation(id, door);
+    if (!entered.ok()) co_return co_await refuse(asked, responder, entered.error());
+    asked.report.session_id = door.session_id;
+  }
   asked.turn.owner = door.owner;
   asked.turn.session_id = door.session_id;
   asked.turn.session_use = door.use;
@@ -208,7 +214,7 @@ Task<void> TurnEndpoint::handle(const net::Request& http, net::Responder& respon
     co_return co_await refuse(asked, responder, entered.error());
   }
   // A line is free at once for what its agent asks next: a turn that nobody reads would hold it.
-  if (log && asked.turn.rules.mode != SessionMode::kTree && !(*key)->by_key) grace->time = {};
+  if (log && asked.alone && !(*key)->by_key) grace->time = {};
   exchange.fill(asked.turn, runner_.reads_chat());
   asked.turn.completion_id = head.id;
   if (log) {
@@ -258,7 +264,7 @@ Task<base::Result<std::optional<store::SessionInfo>>> TurnEndpoint::find_session
   auto session = co_await store_.session(door.session_id);
   if (!session) co_return session;
   if (session->has_value() && (*session)->spec->owner == door.owner) co_return session;
-  co_return no_session(door.session_id);
+  co_return door.conversation ? no_conversation(door.session_id) : no_session(door.session_id);
 }
 
 base::Status TurnEndpoint::enter(const store::SessionInfo& session, const net::Request& http,
@@ -269,8 +275,10 @@ base::Status TurnEndpoint::enter(const store::SessionInfo& session, const net::R
   if (auto status = check_limits(options->limits, used); !status.ok()) return status;
   if (options->limits.tokens) asked.turn.tokens_left = *options->limits.tokens - session.tokens;
   if (auto status = apply(*options, http, asked); !status.ok()) return status;
-  if (options->rules.mode != SessionMode::kTree && !asked.running->reserve())
-    return busy(session.spec->id);
+  const bool conversation = !asked.exchange->conversation().empty();
+  asked.alone = conversation || options->rules.mode != SessionMode::kTree;
+  if (asked.alone && !asked.running->reserve())
+    return conversation ? conversation_locked() : busy(session.spec->id);
   return {};
 }
 
@@ -300,6 +308,8 @@ Task<base::Result<Turns>> TurnEndpoint::run(Asked& asked, TurnObserver& observer
   if (asked.running) asked.running->release();
   asked.deleted = !turns && turns.error().kind == base::ErrorKind::kCancelled &&
                   cancel.reason() == RunningTurns::kDeleted;
+  if (asked.deleted && !asked.exchange->conversation().empty())
+    co_return no_conversation(asked.turn.session_id, "conversation deleted while the turn ran");
   if (asked.deleted)
     co_return no_session(asked.turn.session_id, "session deleted while the turn was running");
   if (!turns) co_return told_end(std::move(turns).error(), cancel);
@@ -335,7 +345,7 @@ Task<void> TurnEndpoint::repeat(Asked& asked, const RetryKey& key, std::shared_p
     if (!session || !session->has_value()) given = session ? no_session(id) : session.error();
   }
   // It says the same as the first, with what that took over from what goes before.
-  if (given.ok()) given = co_await asked.exchange->resolve(asked.turn, store_);
+  if (given.ok()) given = co_await asked.exchange->resolve_repeat(asked.turn, store_, log->head.id);
   if (!given.ok()) {
     {
       const TurnLog::Reader reader(log, runtime_.executor);

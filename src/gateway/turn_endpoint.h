@@ -62,6 +62,7 @@ class TurnEndpoint {
     TurnReport report;
     bool repeats = false;  // it reads the answer to another request
     bool deleted = false;  // its session was, meanwhile
+    bool alone = false;    // no other turn runs in its session meanwhile
   };
   class Watched;
   base::Task<void> handle(const net::Request& http, net::Responder& responder,

@@ -96,6 +96,9 @@ class TurnLogWriters final : public TurnObserver {
   std::unique_ptr<store::StoredResponse> record(const trajectory::Turn& turn) override {
     return kept_ == nullptr ? nullptr : kept_->record(turn);
   }
+  std::unique_ptr<store::ConversationChange> advance(const trajectory::Turn& turn) override {
+    return kept_ == nullptr ? nullptr : kept_->advance(turn);
+  }
   void on_committing() override { log_.begin_commit(); }
   base::Task<base::Status> on_chunk(std::span<const message::Event> events,
                                     const engine::TokenChunk& chunk) override {

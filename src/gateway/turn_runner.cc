@@ -168,6 +168,7 @@ Task<Result<Turns>> TurnRunner::run(TurnRequest& request, TurnObserver& observer
   added.spec = request.session_spec;
   for (auto& choice : choices) added.turns.push_back(std::move(choice.turn));
   added.response = observer.record(*added.turns.front());
+  added.conversation = observer.advance(*added.turns.front());
   observer.on_committing();
   auto recorded = co_await commit(std::move(added), *plan, request);
   if (recorded) {

@@ -29,6 +29,11 @@ class TurnObserver {
   virtual std::unique_ptr<store::StoredResponse> record(const trajectory::Turn& /*turn*/) {
     return nullptr;
   }
+  // What becomes of the conversation it is in, in the same commit; null: it is in none. Asked once,
+  // behind record().
+  virtual std::unique_ptr<store::ConversationChange> advance(const trajectory::Turn& /*turn*/) {
+    return nullptr;
+  }
   // All choices are sampled and go to the store: from here on the turns stand.
   virtual void on_committing() {}
   // Calls get their handles before: ToolCallStart::native_id is what the client is to see. A

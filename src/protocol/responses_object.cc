@@ -92,11 +92,17 @@ std::string echoed(const RawMember& member) {
 }  // namespace
 
 std::vector<RawMember> response_members(std::span<const RawMember> echo,
-                                        const std::string& previous_response_id) {
+                                        const std::string& previous_response_id,
+                                        const std::string& conversation) {
   std::vector<RawMember> members;
   Writer previous;
   previous_response_id.empty() ? previous.null() : previous.string(previous_response_id);
   members.emplace_back("previous_response_id", previous.take());
+  if (!conversation.empty()) {
+    Writer w;
+    w.begin_object().field("id", conversation).end_object();
+    members.emplace_back("conversation", w.take());
+  }
   for (const auto& member : echo) members.emplace_back(member.first, echoed(member));
   for (const auto& row : kDefaults) {
     const bool there = std::any_of(members.begin(), members.end(),

@@ -63,6 +63,7 @@ class RequestReader {
       if (auto s = read(name, member.value); !s.ok()) return std::move(s).error();
     }
     if (auto s = read_item_tools(); !s.ok()) return std::move(s).error();
+    if (auto s = check_history(); !s.ok()) return std::move(s).error();
     chat_.end_object();
     request_.chat = chat_.take();
     return std::move(request_);
@@ -104,14 +105,8 @@ class RequestReader {
     return {};
   }
 
-  // By ids a prompt is text; by messages what is not known here is the engine's to know.
-  [[nodiscard]] InputRules rules() const {
-    const bool keep = unserved_ == Unserved::kKeep;
-    return {.parts = keep, .tools = true, .items = keep};
-  }
-
   Status read_input(const Value& value, const std::string&) {
-    auto read = protocol::read_input(value, rules());
+    auto read = protocol::read_input(value, input_rules(unserved_));
     if (!read) return std::move(read).error();
     request_.messages = std::move(*read);
     if (value.is_string()) {
@@ -131,18 +126,37 @@ class RequestReader {
     return {};
   }
 
-  Status read_previous(const Value& value, const std::string& field) {
+  static Status read_id(const Value& value, const std::string& field, std::string& into) {
     auto text = read_string(value, field);
     if (!text) return std::move(text).error();
     if (text->empty() || text->size() > kMaxIdBytes)
       return base::invalid(field, "expected an id of 1 to 512 bytes, found " +
                                       std::to_string(text->size()) + " bytes");
-    request_.previous_response_id = std::move(*text);
+    into = std::move(*text);
     return {};
   }
 
-  Status read_conversation(const Value&, const std::string& field) {
-    return unsupported(field, "conversations; use previous_response_id");
+  Status read_previous(const Value& value, const std::string& field) {
+    return read_id(value, field, request_.previous_response_id);
+  }
+
+  // An id, or an object that has it.
+  Status read_conversation(const Value& value, const std::string& field) {
+    if (value.is_string()) return read_id(value, field, request_.conversation);
+    if (!value.is_object()) return mismatch(field, "an id or an object with an id", value);
+    const auto id = value.get("id");
+    if (!id) return base::invalid(field + ".id", "missing; expected a string");
+    return read_id(*id, field + ".id", request_.conversation);
+  }
+
+  // Each says what goes before, and they need not say the same.
+  [[nodiscard]] Status check_history() const {
+    if (request_.conversation.empty() || request_.previous_response_id.empty()) return {};
+    auto failure = base::invalid("previous_response_id",
+                                 "a request with a conversation goes on from its items: leave one "
+                                 "of the two out");
+    failure.code = "mutually_exclusive_parameters";
+    return failure;
   }
 
   Status read_store(const Value& value, const std::string& field) {
@@ -171,7 +185,8 @@ class RequestReader {
     const Value input = *body_.get("input");
     const auto tools = body_.get("tools");
     auto all = with_item_tools(tools ? &*tools : nullptr, input);
-    if (all && !tools && !request_.previous_response_id.empty())
+    const bool inherits = !request_.previous_response_id.empty() || !request_.conversation.empty();
+    if (all && !tools && inherits)
       return unsupported("input",
                          "items of type additional_tools where tools are inherited; name "
                          "all that are to hold in tools");
@@ -320,6 +335,12 @@ void write_chat_choice(Writer& w, const Value& value) {
   w.field("name",
           function_name(space && space->is_string() ? space->string() : "", name->string()));
   w.end_object().end_object();
+}
+
+// By ids a prompt is text; by messages what is not known here is the engine's to know.
+InputRules input_rules(Unserved unserved) {
+  const bool keep = unserved == Unserved::kKeep;
+  return {.parts = keep, .tools = true, .items = keep};
 }
 
 base::Error in_responses_words(base::Error error) {

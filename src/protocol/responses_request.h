@@ -9,6 +9,7 @@
 #include "message/message.h"
 #include "protocol/chat_request.h"
 #include "protocol/conversation.h"
+#include "protocol/responses_input.h"
 #include "protocol/responses_tools.h"
 
 namespace verbatim::protocol {
@@ -20,6 +21,7 @@ struct ResponsesRequest {
   std::vector<std::string> items;           // of `input`, raw; a string is one of a user
   std::optional<std::string> instructions;  // of this request alone
   std::string previous_response_id;         // empty: none
+  std::string conversation;                 // its id; empty: in none
   ResponsesTools tools;
   bool store = true;
   bool seal_reasoning = false;  // `include` asks for reasoning.encrypted_content
@@ -37,6 +39,9 @@ base::Result<ResponsesRequest> read_responses_request(const json::Value& body, U
 
 // `tool_choice` in chat's words.
 void write_chat_choice(json::Writer& w, const json::Value& value);
+
+// What is taken of items, here and where they are kept for a request.
+InputRules input_rules(Unserved unserved);
 
 // An error of the chat request that stands for this one, under the name that the field has here.
 base::Error in_responses_words(base::Error error);

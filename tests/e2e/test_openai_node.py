@@ -15,9 +15,8 @@ PROGRAM = Path(__file__).parent / "real_agents/openai_node.mjs"
 if not (FOLDER / "stamp").exists():
     raise pytest.UsageError(".venv-openai-node is missing: run make test-agents")
 STRUCTURED = ("vllm", "responses")
-# Each waits for its part of the gateway: take the line out when that is there.
+# Waits for its part of the gateway: take the line out when that is there.
 BACKGROUND = pytest.mark.skip(reason="responses in the background are not served yet")
-CONVERSATIONS = pytest.mark.skip(reason="conversations are not served yet")
 
 
 def run(at: Place, case: str):
@@ -88,7 +87,6 @@ def test_a_response_is_cancelled(place, way):
     assert run(at, "cancel") == {"status": "cancelled", "again": "cancelled", "kept": "cancelled"}
 
 
-@CONVERSATIONS
 @EVERY_WAY
 def test_conversations(place, way):
     at = place(way, says("APPLE"))

@@ -235,7 +235,7 @@ def test_a_limit_is_incomplete(place):
 
 
 @pytest.mark.parametrize("body,field", [
-    ({"input": "x", "tools": [{"type": "web_search"}]}, "tools[0].type"), ({"input": "x", "conversation": "conv_1"}, "conversation"),
+    ({"input": "x", "tools": [{"type": "web_search"}]}, "tools[0].type"), ({"input": "x", "conversation": 5}, "conversation"),
     ({"input": "x", "background": True}, "background"), ({"input": "x", "unheard_of": 1}, "unheard_of"), ({"input": "x", "max_output_tokens": 0}, "max_output_tokens"),
     ({"input": "x", "reasoning": {"effort": "high"}}, "reasoning.effort"), ({"input": [{"type": "item_reference", "id": "msg_1"}]}, "input[0].type"),
     ({"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "data:,"}]}]}, "input[0].content[0]"), ({}, "input"),

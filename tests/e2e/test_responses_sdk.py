@@ -11,9 +11,8 @@ from programs import until
 from records import tokenizer
 from test_responses import EVERY_WAY, TOKENS, WAYS, WEATHER, Place, place, text_of  # noqa: F401  (place is a fixture)
 
-# Each waits for its part of the gateway: take the line out when that is there.
+# Waits for its part of the gateway: take the line out when that is there.
 BACKGROUND = pytest.mark.skip(reason="responses in the background are not served yet")
-CONVERSATIONS = pytest.mark.skip(reason="conversations are not served yet")
 CARRIED = {"store": False, "include": ["reasoning.encrypted_content"]}
 
 
@@ -187,7 +186,6 @@ def test_a_response_is_cancelled(place, way):
     assert at.sdk.responses.retrieve(response.id).status == "cancelled"
 
 
-@CONVERSATIONS
 @EVERY_WAY
 def test_conversations(place, way):
     at = place(way, [{"text": "APPLE"}])
