@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import http.client
+import json
 import os
 import signal
 import subprocess
@@ -56,6 +57,7 @@ class Server:
                  "--port", str(self.port), *flags], env=os.environ | ENVIRONMENT | (environment or {}), cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
             self.until_ready(1800, say)
+            self.first_token()
         except BaseException:
             self.close()
             raise
@@ -73,6 +75,16 @@ class Server:
                 said = now
                 say(f"vLLM boots, {now - began:.0f} s so far")
             time.sleep(0.2)
+
+    def first_token(self) -> None:
+        """It takes longer than those behind it, on a busy machine longer than clients wait."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
+        connection.request("POST", "/v1/completions", json.dumps({"model": NAME, "prompt": [0], "max_tokens": 1}), {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        text = answer.read().decode(errors="replace")
+        connection.close()
+        if answer.status != 200:
+            raise AssertionError(f"vLLM answers {answer.status} to its first request: {text[:400]}")
 
     def _get(self, path: str) -> int:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
