@@ -24,14 +24,14 @@ CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Rome"}}\n</t
 class Place:
     """A gateway on one of its ways to an engine that answers by a script; what it says of conversations is checked."""
 
-    def __init__(self, folder, make_stack, way, script):
+    def __init__(self, folder, make_stack, way, script, *sim_options):
         self.way = way
         if way == TOKENS:
             self.stack = make_stack(script=script)
         else:
             # These are ready when they have answered a request.
             asked = [] if way[0] == "openai" else [{"text": "ready"}]
-            self.stack = MessageStack(folder, "--model-name", "m", kind=way[0], mode=way[1], script=[*asked, *script])
+            self.stack = MessageStack(folder, "--model-name", "m", *sim_options, kind=way[0], mode=way[1], script=[*asked, *script])
         self.model = "qwen3" if way == TOKENS else "m"
         self.url = self.stack.gateway.url
         self.http = httpx.Client(base_url=self.url, timeout=60)
@@ -69,8 +69,8 @@ class Place:
 def place(workplace, make_stack):
     made = []
 
-    def make(way, script) -> Place:
-        made.append(Place(workplace / f"conversations-{next(numbers)}", make_stack, way, script))
+    def make(way, script, *sim_options) -> Place:
+        made.append(Place(workplace / f"conversations-{next(numbers)}", make_stack, way, script, *sim_options))
         return made[-1]
 
     yield make
@@ -298,7 +298,7 @@ def test_strange_ids_are_not_found(place):
 
 def test_ten_thousand_items(place):
     """They come in pages, and reach the model where they are all read again."""
-    at = place(("openai", "chat"), [{"text": "done"}, {"text": "more"}])
+    at = place(("openai", "chat"), [{"text": "done"}, {"text": "more"}], "--max-model-len", "1000000")
     conversation = at.conversation()
     for start in range(0, 10_000, 20):
         items = [said("user" if i % 2 == 0 else "assistant", f"w{i}") for i in range(start, start + 20)]
