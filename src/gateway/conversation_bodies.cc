@@ -52,7 +52,7 @@ Result<std::string> read_metadata(const json::Value& value) {
     const std::string name = member.name();
     if (auto s = check_length(name, kMaxKey, field, "keys"); !s.ok()) return std::move(s).error();
     if (!protocol::is_last(value, name, member.value)) continue;
-    const std::string path = field + "." + name;
+    const std::string path = std::string(field).append(".").append(name);
     auto text = protocol::read_string(member.value, path);
     if (!text) return std::move(text).error();
     if (auto s = check_length(*text, kMaxValue, path, "a text"); !s.ok())

@@ -242,9 +242,10 @@ void ResponsesExchange::complete_input() {
   w.end_array();
   input_ = w.take();
   if (!change_) return;
-  change_->answer.emplace();
-  change_->answer->instructed = asked_.instructions.has_value();
-  change_->answer->carried = carried();
+  store::ConversationChange::Answer answer;
+  answer.instructed = asked_.instructions.has_value();
+  answer.carried = carried();
+  change_->answer = std::move(answer);
 }
 
 std::unique_ptr<AnswerForm> ResponsesExchange::answer(const protocol::ChatHead& head) {

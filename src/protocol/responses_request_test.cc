@@ -97,7 +97,9 @@ TEST(ResponsesRequest, reasoning_is_known_by_what_was_sealed_here) {
   for (const std::string& content : {std::string(), std::string(R"("content":null,)"),
                                      std::string(R"("content":[{"type":"reasoning_text",)"
                                                  "\"text\":\"hm \xC3\xBC\"}],")}) {
-    const auto request = read(items(start + content + behind), Unserved::kKeep);
+    std::string item = start;
+    item.append(content).append(behind);
+    const auto request = read(items(item), Unserved::kKeep);
     ASSERT_EQ(request.messages.size(), 1u);
     EXPECT_EQ(request.messages[0].reasoning, "hm \xC3\xBC") << content;
     // What goes up has the text, and nothing that an engine can't read.

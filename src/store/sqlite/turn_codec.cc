@@ -83,7 +83,7 @@ void each_weight(A& a, T& weight) {
 
 template <class A, class T>
 void each_usage(A& a, T& usage) {
-  // What of it is reasoning stands in the response that showed it; a turn by ids is counted anew.
+  // What of it is reasoning stands at the end: it came with format 2.
   auto& [prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens] = usage;
   a.number(prompt_tokens);
   a.number(completion_tokens);
@@ -124,7 +124,7 @@ void each_sampling(A& a, T& sampling) {
 }
 
 template <class A, class T>
-void each_field(A& a, T& turn) {
+void each_field(A& a, T& turn, unsigned format) {
   // In columns: id to branch, session_id to root, and digest. Made by join_path(): the paths.
   auto& [id, seq, branch, choice, session_id, parent, root, messages, answer, message_count,
          parent_trim, prompt, spans, completion, logprobs, discarded, discarded_logprobs, row_size,
@@ -167,6 +167,8 @@ void each_field(A& a, T& turn) {
   a.text(completion_id);
   a.text(thread_id);
   each_time(a, times);
+  if (format >= 2 && usage)
+    a.maybe(usage->reasoning_tokens, [&a](auto& value) { a.number(value); });
 }
 
 template <class A, class T>
@@ -187,18 +189,19 @@ void each_root_field(A& a, T& info) {
   a.list(tools, [&a](auto& tool) { each_tool(a, tool); });
 }
 
-// Reads the version and what follows it; `what` is for the message.
+// Reads the format and what follows it; `newest` is the last that is known, `what` is for the
+// message.
 template <class F>
-base::Status read(std::string_view bytes, const char* what, F&& fields) {
+base::Status read(std::string_view bytes, unsigned newest, const char* what, F&& fields) {
   FieldReader reader(bytes);
-  unsigned version = 0;
-  reader.number(version);
-  if (!reader.failed() && version != kTurnFormat)
-    return base::error(base::ErrorKind::kInternal, std::string(what) + ": found format " +
-                                                       std::to_string(version) + ", expected " +
-                                                       std::to_string(kTurnFormat) +
-                                                       "; a newer verbatim may have written it");
-  fields(reader);
+  unsigned format = 0;
+  reader.number(format);
+  if (!reader.failed() && (format < 1 || format > newest))
+    return base::error(base::ErrorKind::kInternal,
+                       std::string(what) + ": found format " + std::to_string(format) +
+                           ", expected at most " + std::to_string(newest) +
+                           "; a newer verbatim may have written it");
+  fields(reader, format);
   reader.end();
   if (reader.failed())
     return base::error(base::ErrorKind::kInternal, std::string(what) + ": " + reader.error());
@@ -210,27 +213,30 @@ base::Status read(std::string_view bytes, const char* what, F&& fields) {
 std::string encode(const trajectory::Turn& turn) {
   FieldWriter writer;
   writer.number(kTurnFormat);
-  each_field(writer, turn);
+  each_field(writer, turn, kTurnFormat);
   return writer.take();
 }
 
 base::Result<std::unique_ptr<trajectory::Turn>> decode_turn(std::string_view bytes) {
   auto turn = std::make_unique<trajectory::Turn>();
-  auto status = read(bytes, "a turn", [&](FieldReader& reader) { each_field(reader, *turn); });
+  auto status = read(bytes, kTurnFormat, "a turn", [&](FieldReader& reader, unsigned format) {
+    each_field(reader, *turn, format);
+  });
   if (!status.ok()) return std::move(status).error();
   return turn;
 }
 
 std::string encode(const trajectory::RootInfo& root) {
   FieldWriter writer;
-  writer.number(kTurnFormat);
+  writer.number(kRootFormat);
   each_root_field(writer, root);
   return writer.take();
 }
 
 base::Result<std::shared_ptr<const trajectory::RootInfo>> decode_root(std::string_view bytes) {
   auto root = std::make_shared<trajectory::RootInfo>();
-  auto status = read(bytes, "a root", [&](FieldReader& reader) { each_root_field(reader, *root); });
+  auto status = read(bytes, kRootFormat, "a root",
+                     [&](FieldReader& reader, unsigned) { each_root_field(reader, *root); });
   if (!status.ok()) return std::move(status).error();
   return std::shared_ptr<const trajectory::RootInfo>(std::move(root));
 }

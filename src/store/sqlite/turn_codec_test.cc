@@ -78,6 +78,19 @@ TEST(TurnCodec, no_byte_can_be_one_that_stops_the_reader) {
   }
 }
 
+TEST(TurnCodec, the_format_before_is_read) {
+  Turn turn;
+  turn.usage = message::Usage{.prompt_tokens = 7, .completion_tokens = 3, .cached_tokens = 2};
+  std::string bytes = encode(turn);
+  ASSERT_EQ(bytes.front(), 2);
+  ASSERT_EQ(bytes.back(), 0) << "no reasoning_tokens";
+  bytes.pop_back();
+  bytes.front() = 1;
+  const auto back = decode_turn(bytes);
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ((*back)->usage, turn.usage);
+}
+
 TEST(TurnCodec, a_newer_format_is_told) {
   const auto back = decode_turn("\x7f");
   ASSERT_FALSE(back.ok());

@@ -161,6 +161,7 @@ std::unique_ptr<Turn> full_turn(Random& random, const std::string& session, Turn
   some(random, turn->usage, [&] {
     message::Usage usage{random.next(), random.next(), {}};
     some(random, usage.cached_tokens, [&] { return random.next(); });
+    some(random, usage.reasoning_tokens, [&] { return random.next(); });
     return usage;
   });
   fill_engine(random, *turn);
