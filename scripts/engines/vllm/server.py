@@ -77,14 +77,17 @@ class Server:
             time.sleep(0.2)
 
     def first_token(self) -> None:
-        """It takes longer than those behind it, on a busy machine longer than clients wait."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
-        connection.request("POST", "/v1/completions", json.dumps({"model": NAME, "prompt": [0], "max_tokens": 1}), {"Content-Type": "application/json"})
-        answer = connection.getresponse()
-        text = answer.read().decode(errors="replace")
-        connection.close()
-        if answer.status != 200:
-            raise AssertionError(f"vLLM answers {answer.status} to its first request: {text[:400]}")
+        """Of each route: it takes longer than those behind it, on a busy machine longer than clients wait."""
+        asked = {"/v1/completions": {"model": NAME, "prompt": [0], "max_tokens": 1, "logprobs": 1},
+                 "/inference/v1/generate": {"model": NAME, "token_ids": [0], "sampling_params": {"max_tokens": 1, "logprobs": 1}}}
+        for path, body in asked.items():
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
+            connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            text = answer.read().decode(errors="replace")
+            connection.close()
+            if answer.status != 200:
+                raise AssertionError(f"{path}: vLLM answers {answer.status} to its first request: {text[:400]}")
 
     def _get(self, path: str) -> int:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
