@@ -54,8 +54,17 @@ def is_canonical(ids: list[int]) -> bool:
     return tokenizer().encode(tokenizer().decode(ids, skip_special_tokens=False), add_special_tokens=False).ids == ids
 
 
+def doctor(url: str, mode: str) -> subprocess.CompletedProcess:
+    """The first answer to a prompt of some length takes longer than all behind it, on a busy CPU longer than the doctor waits: it is asked again."""
+    end = time.monotonic() + 120
+    while True:
+        done = subprocess.run([BINARY, "doctor", "--engine", url, "--engine-mode", mode], capture_output=True, text=True, timeout=60)
+        if done.returncode == 0 or "no answer in time" not in done.stderr or time.monotonic() > end:
+            return done
+
+
 def test_the_doctor_names_kind_release_and_mode(vllm, mode, report):
-    done = subprocess.run([BINARY, "doctor", "--engine", vllm.url, "--engine-mode", mode], capture_output=True, text=True, timeout=60)
+    done = doctor(vllm.url, mode)
     assert done.returncode == 0, done.stdout + done.stderr
     said = dict(line.split(None, 1) for line in done.stdout.splitlines())
     assert said["release"] == f"{vllm.release} (as recorded from a running server)", "tests/captures has this release"

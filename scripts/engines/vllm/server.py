@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import http.client
-import json
 import os
 import signal
 import subprocess
@@ -57,7 +56,6 @@ class Server:
                  "--port", str(self.port), *flags], env=os.environ | ENVIRONMENT | (environment or {}), cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
             self.until_ready(1800, say)
-            self.first_token()
         except BaseException:
             self.close()
             raise
@@ -75,19 +73,6 @@ class Server:
                 said = now
                 say(f"vLLM boots, {now - began:.0f} s so far")
             time.sleep(0.2)
-
-    def first_token(self) -> None:
-        """Of each route: it takes longer than those behind it, on a busy machine longer than clients wait."""
-        asked = {"/v1/completions": {"model": NAME, "prompt": [0], "max_tokens": 1, "logprobs": 1},
-                 "/inference/v1/generate": {"model": NAME, "token_ids": [0], "sampling_params": {"max_tokens": 1, "logprobs": 1}}}
-        for path, body in asked.items():
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
-            connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
-            answer = connection.getresponse()
-            text = answer.read().decode(errors="replace")
-            connection.close()
-            if answer.status != 200:
-                raise AssertionError(f"{path}: vLLM answers {answer.status} to its first request: {text[:400]}")
 
     def _get(self, path: str) -> int:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
