@@ -262,8 +262,7 @@ Run add_serve(CLI::App& program) {
       "--record-dir records --port 8080\n"
       "`verbatim doctor --engine URL` shows what an engine is and how it would be driven.\n"
       "SIGTERM or Ctrl-C ends it: running answers have 30 s to end; a second one ends them at "
-      "once, "
-      "and their clients are told.");
+      "once, and their clients are told.");
   return [options, command] {
     options->by_environment = said_by_environment(*command);
     return run(*options);

@@ -1,22 +1,18 @@
 #include "cli/serve_relay.h"
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "api/relay_instance.h"
 #include "cli/engine_options.h"
+#include "cli/parts_end.h"
 #include "net/asio_network.h"
 #include "net/asio_threads.h"
 
 namespace verbatim::cli {
 namespace {
-
-using base::Task;
-
-constexpr int kDrainSeconds = 30;
 
 // One thread's part of the gateway.
 struct Part {
@@ -30,10 +26,6 @@ struct Part {
   base::Runtime runtime;
   api::RelayInstance instance;
 };
-
-Task<void> shut_down(Part& part) {
-  co_await part.instance.drain(part.runtime.clock().now() + std::chrono::seconds(kDrainSeconds));
-}
 
 class Relaying {
  public:
@@ -74,44 +66,24 @@ class Relaying {
   }
 
   void run() {
-    loops_[0].on_terminate([this](int) { stop(); });
+    loops_[0].on_terminate([this](int) { end_.signalled(); });
     loops_.run();
   }
 
  private:
-  void stop() {
-    if (std::exchange(stopping_, true)) return hurry();
-    log_.notice("shutting down: running answers may end within " + std::to_string(kDrainSeconds) +
-                " s; another signal ends them now");
-    for (std::size_t i = 0; i < loops_.size(); ++i)
-      loops_[i].post([this, i] { base::spawn(end_part(*parts_[i])); });
-  }
-
-  // The first loop hears signals for all: none stops before all have ended.
-  Task<void> end_part(Part& part) {
-    co_await shut_down(part);
-    if (++ended_ < parts_.size()) co_return;
-    for (std::size_t i = 0; i < parts_.size(); ++i) loops_[i].post([this, i] { loops_[i].stop(); });
-  }
-
-  void hurry() {
-    if (std::exchange(hurried_, true)) return;
-    log_.notice("told again: what still runs ends now");
-    for (std::size_t i = 0; i < parts_.size(); ++i)
-      loops_[i].post([this, i] { parts_[i]->instance.hurry(); });
-  }
-
   const RelayOptions& options_;
   Log& log_;
   const engine::PeerOptions engine_;
   std::unique_ptr<base::Files> files_ = base::system_files();
   api::Monitoring monitoring_{*files_};
   std::unique_ptr<base::Worker> worker_ = base::thread_worker("files");
-  bool stopping_ = false;
-  bool hurried_ = false;
-  std::atomic<std::size_t> ended_ = 0;  // parts
   net::LoopThreads loops_;
   std::vector<std::unique_ptr<Part>> parts_;
+  PartsEnd end_{loops_, log_, "running answers",
+                [this](std::size_t i) {
+                  return parts_[i]->instance.drain(parts_[i]->runtime.clock().now() + kDrainTime);
+                },
+                [this](std::size_t i) { parts_[i]->instance.hurry(); }};
 };
 
 // What an engine of kind "auto" turns out to be, without a tokenizer at hand.

@@ -1,12 +1,12 @@
 #include "cli/serve_turns.h"
 
-#include <atomic>
 #include <mutex>
 #include <utility>
 
 #include "api/instance.h"
 #include "base/pause.h"
 #include "cli/exposure.h"
+#include "cli/parts_end.h"
 #include "cli/serve_records.h"
 #include "cli/serve_relay.h"
 #include "engine/background.h"
@@ -23,8 +23,6 @@ using base::Task;
 
 constexpr base::Duration kProbeTimeout = std::chrono::seconds(5);
 constexpr base::Duration kProbeAgain = std::chrono::seconds(2);
-constexpr int kDrainSeconds = 30;
-constexpr base::Duration kDrainTime = std::chrono::seconds(kDrainSeconds);
 
 // One thread's part of the gateway.
 struct Part {
@@ -73,6 +71,7 @@ Task<void> learn(Part& part, const std::string& engine, gateway::Model& model, L
 }
 
 Task<void> shut_down(Part& part) {
+  part.stop_learning.fire("shutting down");
   co_await part.learning.idle();
   co_await part.instance->drain(part.runtime.clock().now() + kDrainTime);
 }
@@ -193,7 +192,7 @@ class Serving {
 
  private:
   void loop() {
-    loops_[0].on_terminate([this](int) { stop(); });
+    loops_[0].on_terminate([this](int) { end_.signalled(); });
     loops_.run();
     if (records_) records_->close();
   }
@@ -237,32 +236,6 @@ class Serving {
     return cli::check_port(*parts_[0]->network, options_.host, options_.port);
   }
 
-  void stop() {
-    if (std::exchange(stopping_, true)) return hurry();
-    log_.notice("shutting down: running turns may end within " + std::to_string(kDrainSeconds) +
-                " s; another signal ends them now");
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      loops_[i].post([this, i] {
-        parts_[i]->stop_learning.fire("shutting down");
-        base::spawn(end_part(*parts_[i]));
-      });
-    }
-  }
-
-  // The first loop hears signals for all: none stops before all have ended.
-  Task<void> end_part(Part& part) {
-    co_await shut_down(part);
-    if (++ended_ < parts_.size()) co_return;
-    for (std::size_t i = 0; i < parts_.size(); ++i) loops_[i].post([this, i] { loops_[i].stop(); });
-  }
-
-  void hurry() {
-    if (std::exchange(hurried_, true)) return;
-    log_.notice("told again: what still runs ends now");
-    for (std::size_t i = 0; i < parts_.size(); ++i)
-      loops_[i].post([this, i] { parts_[i]->instance->hurry(); });
-  }
-
   const ServeOptions& options_;
   std::shared_ptr<gateway::Model> model_;
   const gateway::ApiKeys keys_;
@@ -275,11 +248,11 @@ class Serving {
   gateway::RunningTurns running_;
   gateway::Replays replays_;
   gateway::SessionsInUse in_use_;
-  bool stopping_ = false;
-  bool hurried_ = false;
-  std::atomic<std::size_t> ended_ = 0;  // parts
   net::LoopThreads loops_;
   std::vector<std::unique_ptr<Part>> parts_;
+  PartsEnd end_{loops_, log_, "running turns",
+                [this](std::size_t i) { return shut_down(*parts_[i]); },
+                [this](std::size_t i) { parts_[i]->instance->hurry(); }};
   std::unique_ptr<StoreHome> store_;  // ends before the loops that it answers on
   std::unique_ptr<base::Worker> worker_ = base::thread_worker("files");
   std::unique_ptr<Records> records_;
