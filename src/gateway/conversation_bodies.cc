@@ -85,10 +85,7 @@ Status read_items(const json::Value& value, ConversationCall call, const Model& 
   std::vector<std::string> items;
   for (const auto& item : value) items.emplace_back(item.value.raw());
   if (const auto ids = read_item_ids(items, field); !ids) return ids.error();
-  for (const auto& item : items) {
-    auto stored = stored_item(item, random);
-    into.items.push_back({std::move(stored.id), std::move(stored.body)});
-  }
+  for (const auto& item : items) into.items.push_back(stored_item(item, random));
   return {};
 }
 

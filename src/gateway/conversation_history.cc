@@ -5,6 +5,7 @@
 #include "gateway/conversation_bodies.h"
 #include "gateway/conversations_endpoint.h"
 #include "json/value.h"
+#include "protocol/typed.h"
 
 namespace verbatim::gateway {
 
@@ -85,11 +86,8 @@ std::vector<store::ConversationChange::NewItem> output_items(const std::string& 
   const auto object = json::Document::parse(response, {.max_bytes = SIZE_MAX});
   const auto output = object ? object->root().get("output") : std::nullopt;
   if (!output) return items;
-  for (const auto& item : *output) {
-    const auto id = item.value.get("id");
-    items.push_back(
-        {id && id->is_string() ? id->string() : std::string(), std::string(item.value.raw())});
-  }
+  for (const auto& item : *output)
+    items.push_back({protocol::text_or_nothing(item.value, "id"), std::string(item.value.raw())});
   return items;
 }
 

@@ -139,7 +139,10 @@ Task<void> ConversationsEndpoint::remove(net::Responder& responder, const Caller
                                          std::string id) {
   const auto found = co_await find(caller, id);
   if (!found) co_return co_await send_error(responder, found.error());
-  const auto ended = co_await sessions_.end(id);
+  const auto session = co_await store_.session(id);
+  if (!session) co_return co_await send_error(responder, session.error());
+  if (!session->has_value()) co_return co_await send_error(responder, no_conversation(id));
+  const auto ended = co_await sessions_.end(id, (*session)->turns);
   if (!ended.ok()) {
     const bool gone = ended.error().kind == ErrorKind::kNotFound;
     co_return co_await send_error(responder, gone ? no_conversation(id) : ended.error());

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "gateway/query.h"
 #include "json/value.h"
+#include "protocol/typed.h"
 
 namespace verbatim::gateway {
 
@@ -124,18 +125,16 @@ bool is_shown(const store::StoredResponse* response, std::string_view owner,
          (session_id.empty() || response->session_id == session_id);
 }
 
-StoredItem stored_item(const std::string& item, base::Random& random) {
+store::ConversationChange::NewItem stored_item(const std::string& item, base::Random& random) {
   const auto parsed = json::Document::parse(item);
   if (!parsed || !parsed->root().is_object()) return {};
   const Value root = parsed->root();
   const auto said = root.get("type");
   const std::string type = said && said->is_string() ? said->string() : "message";
   const bool message = type == "message";
-  const auto role = root.get("role");
-  const bool assistant = role && role->is_string() && role->string() == "assistant";
-  StoredItem stored;
+  const bool assistant = protocol::text_or_nothing(root, "role") == "assistant";
   const auto id = root.get("id");
-  if (id && id->is_string()) stored.id = id->string();
+  store::ConversationChange::NewItem stored{protocol::text_or_nothing(root, "id"), {}};
   Writer w;
   w.begin_object();
   if (!id) {

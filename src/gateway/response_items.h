@@ -23,11 +23,7 @@ bool is_shown(const store::StoredResponse* response, std::string_view owner,
 
 // An item of a request as it is listed later: as it came, completed by what clients that read it
 // demand, an id first of all.
-struct StoredItem {
-  std::string id;
-  std::string body;  // JSON
-};
-StoredItem stored_item(const std::string& item, base::Random& random);
+store::ConversationChange::NewItem stored_item(const std::string& item, base::Random& random);
 
 // Every call of the conversation has its output behind it, and every output its call: those of
 // `previous` (null: none), and of what a request adds. kInvalidRequest naming the call.

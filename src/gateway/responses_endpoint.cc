@@ -134,7 +134,7 @@ Result<std::string> write_item_page(const std::string& items, const ItemPage& pa
   const auto end = begin + static_cast<std::ptrdiff_t>(std::min(left, page.limit));
   std::vector<ListedItem> items_of_page;
   for (auto it = begin; it != end; ++it)
-    items_of_page.push_back({protocol::text_or_nothing(*it, "id"), std::string(it->raw())});
+    items_of_page.push_back({protocol::text_or_nothing(*it, "id"), it->raw()});
   return write_item_list(items_of_page, end != all.end());
 }
 

@@ -42,7 +42,7 @@ struct ItemPage {
 base::Result<ItemPage> read_item_page(std::string_view query);
 struct ListedItem {
   std::string id;
-  std::string body;  // JSON
+  std::string_view body;  // JSON; outlives it
 };
 // A list of items as OpenAI's API gives it. `more`: there are others behind them.
 std::string write_item_list(const std::vector<ListedItem>& items, bool more);

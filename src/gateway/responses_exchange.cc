@@ -237,7 +237,7 @@ void ResponsesExchange::complete_input() {
   for (const auto& raw : asked_.items) {
     auto item = stored_item(raw, random_);
     w.raw(item.body);
-    if (change_) change_->added.push_back({std::move(item.id), std::move(item.body)});
+    if (change_) change_->added.push_back(std::move(item));
   }
   w.end_array();
   input_ = w.take();

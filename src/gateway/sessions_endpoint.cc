@@ -153,16 +153,12 @@ Task<void> SessionsEndpoint::tree(net::Responder& responder, Caller caller, std:
 Task<void> SessionsEndpoint::remove(net::Responder& responder, Caller caller, std::string id) {
   const auto info = co_await find(caller, id);
   if (!info) co_return co_await send_error(responder, info.error());
-  const auto status = co_await end(std::move(id));
+  const auto status = co_await end(std::move(id), info->turns);
   if (!status.ok()) co_return co_await send_error(responder, status.error());
   (void)co_await responder.send(204, kJson, "");
 }
 
-Task<Status> SessionsEndpoint::end(std::string id) {
-  const auto info = co_await store_.session(id);
-  if (!info) co_return info.error();
-  if (!info->has_value()) co_return no_session(id);
-  const auto turns = (*info)->turns;
+Task<Status> SessionsEndpoint::end(std::string id, std::uint64_t turns) {
   if (recorder_ != nullptr) recorder_->ending(id);
   auto status = co_await store_.delete_session(id);
   if (!status.ok()) {

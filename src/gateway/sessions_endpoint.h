@@ -34,8 +34,9 @@ class SessionsEndpoint {
   base::Task<void> tree(net::Responder& responder, Caller caller, std::string id);
   // Answers at once: what runs in the session is told to stop, and not waited for.
   base::Task<void> remove(net::Responder& responder, Caller caller, std::string id);
-  // Deletes a session that is the caller's to delete, as remove() does.
-  base::Task<base::Status> end(std::string id);
+  // Deletes a session that is the caller's to delete, as remove() does. `turns`: those it has, as
+  // far as the caller knows.
+  base::Task<base::Status> end(std::string id, std::uint64_t turns);
 
  private:
   base::Task<base::Result<store::SessionInfo>> find(const Caller& caller, std::string id);

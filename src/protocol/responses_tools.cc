@@ -41,10 +41,16 @@ Status check_member(const Value& tool, const char* name, bool object, const std:
   return mismatch(field + "." + name, object ? "an object" : "a string", *value);
 }
 
+// {"type":"function","function":{"name", and so on.
+Writer begin_function(std::string_view name) {
+  Writer w;
+  w.begin_object().field("type", "function").key("function").begin_object().field("name", name);
+  return w;
+}
+
 // The text that tells the model how a custom tool's input is to look.
 std::string custom_description(const Value& tool) {
-  std::string text;
-  if (const auto said = tool.get("description"); said && said->is_string()) text = said->string();
+  std::string text = text_or_nothing(tool, "description");
   const auto format = tool.get("format");
   if (!format || !format->is_object()) return text;
   const auto definition = format->get("definition");
@@ -57,9 +63,7 @@ std::string custom_description(const Value& tool) {
 }
 
 std::string custom_declaration(const Value& tool, std::string_view function) {
-  Writer w;
-  w.begin_object().field("type", "function").key("function").begin_object();
-  w.field("name", function);
+  Writer w = begin_function(function);
   const std::string description = custom_description(tool);
   if (!description.empty()) w.field("description", description);
   w.key("parameters")
@@ -104,9 +108,7 @@ Status ResponsesTools::add_function(const Value& tool, const std::string& space,
   if (auto s = check_member(tool, "description", false, field); !s.ok()) return s;
   if (auto s = check_member(tool, "parameters", true, field); !s.ok()) return s;
   const std::string function = function_name(space, *name);
-  Writer w;
-  w.begin_object().field("type", "function").key("function").begin_object();
-  w.field("name", function);
+  Writer w = begin_function(function);
   for (const auto member : tool) {
     const std::string key = member.name();
     if (key == "type" || key == "name" || member.value.is_null() ||
@@ -135,9 +137,7 @@ Status ResponsesTools::add_search(const Value& tool, const std::string& field) {
                        "a search that the server would have to run; send \"client\" and run it");
   if (auto s = check_member(tool, "description", false, field); !s.ok()) return s;
   if (auto s = check_member(tool, "parameters", true, field); !s.ok()) return s;
-  Writer w;
-  w.begin_object().field("type", "function").key("function").begin_object();
-  w.field("name", kToolSearch);
+  Writer w = begin_function(kToolSearch);
   for (const char* member : {"description", "parameters"}) {
     if (const auto value = tool.get(member)) w.key(member).raw(value->raw());
   }
@@ -267,9 +267,7 @@ void write_tools_echo(Writer& w, const Value& tools) {
   constexpr std::array<std::string_view, 3> kWhole{"description", "parameters", "strict"};
   w.begin_array();
   for (const auto& tool : tools) {
-    const auto type = tool.value.get("type");
-    const bool function = type && type->is_string() && type->string() == "function";
-    if (!function) {
+    if (text_or_nothing(tool.value, "type") != "function") {
       w.raw(tool.value.raw());
       continue;
     }
