@@ -37,9 +37,7 @@ dynamo-upstream: build test-deps ## cassettes, their replays, and the same turns
 	@scripts/run-tests.sh upstream
 
 test-agents: build test-deps ## opencode, Codex CLI and OpenAI's Node SDK as they are; installs 640 MB into .venv-opencode, -codex, -openai-node, with npm
-	@scripts/agents/opencode/install.sh .venv-opencode
-	@scripts/agents/codex/install.sh .venv-codex
-	@scripts/agents/openai-node/install.sh .venv-openai-node
+	@for name in opencode codex openai-node; do scripts/agents/install.sh $$name .venv-$$name || exit; done
 	.venv/bin/python -m pytest -q tests/e2e/test_opencode.py tests/e2e/test_codex.py tests/e2e/test_openai_node.py
 
 test-fast: test-deps ## formatting, layout, build and unit tests
