@@ -9,42 +9,22 @@ import openai
 import pytest
 
 from conversation_schema import check_conversation, check_deleted, check_item, check_list
-from messages import WAYS, MessageStack
 from open_responses import check_events, check_response
 from programs import BINARY, MODEL, Program, until
 from raw_http import named_events
-from records import tokenizer
+from responses_place import CALL, EVERY_WAY, TOKENS, Place, numbers, places
 
-numbers = itertools.count()
-TOKENS = ("tokens", "generate")
 WEATHER = {"type": "function", "name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}
-CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Rome"}}\n</tool_call>'
 
 
-class Place:
-    """A gateway on one of its ways to an engine that answers by a script; what it says of conversations is checked."""
-
-    def __init__(self, folder, make_stack, way, script, *sim_options):
-        self.way = way
-        if way == TOKENS:
-            self.stack = make_stack(script=script)
-        else:
-            # These are ready when they have answered a request.
-            asked = [] if way[0] == "openai" else [{"text": "ready"}]
-            self.stack = MessageStack(folder, "--model-name", "m", *sim_options, kind=way[0], mode=way[1], script=[*asked, *script])
-        self.model = "qwen3" if way == TOKENS else "m"
-        self.url = self.stack.gateway.url
-        self.http = httpx.Client(base_url=self.url, timeout=60)
-        self.sdk = openai.OpenAI(base_url=f"{self.url}/v1", api_key="none", max_retries=0)
+class Talking(Place):
+    """What it says of conversations is checked."""
 
     def conversation(self, *items, **body) -> str:
         answer = self.http.post("/v1/conversations", json={"items": list(items), **body})
         assert answer.status_code == 200, answer.text
         check_conversation(answer.json())
         return answer.json()["id"]
-
-    def create(self, **body) -> httpx.Response:
-        return self.http.post("/v1/responses", json={"model": self.model, **body})
 
     def answered(self, **body) -> dict:
         answer = self.create(**body)
@@ -58,30 +38,10 @@ class Place:
         check_list(answer.json())
         return answer.json()["data"]
 
-    def prompts(self) -> list[str]:
-        """What the engine was shown, turn by turn."""
-        if self.way == TOKENS:
-            return [tokenizer().decode(call["prompt_ids"], skip_special_tokens=False) for call in self.stack.sim.log()]
-        return [tokenizer().decode(ids, skip_special_tokens=False) for ids in self.stack.prompts()]
-
 
 @pytest.fixture
 def place(workplace, make_stack):
-    made = []
-
-    def make(way, script, *sim_options) -> Place:
-        made.append(Place(workplace / f"conversations-{next(numbers)}", make_stack, way, script, *sim_options))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.http.close()
-        each.sdk.close()
-        if each.way != TOKENS:
-            each.stack.kill()
-
-
-EVERY_WAY = pytest.mark.parametrize("way", [TOKENS, *WAYS], ids=lambda way: "-".join(way))
+    yield from places(workplace, make_stack, Talking)
 
 
 def said(role: str, text: str) -> dict:

@@ -8,7 +8,7 @@ import pytest
 
 from agent_task import hermes
 from programs import ROOT
-from test_responses import EVERY_WAY, TOKENS, Place, place  # noqa: F401  (place is a fixture)
+from responses_place import EVERY_WAY, TOKENS, Place, place  # noqa: F401  (place is a fixture)
 
 FOLDER = ROOT / ".venv-openai-node"
 PROGRAM = Path(__file__).parent / "real_agents/openai_node.mjs"

@@ -6,10 +6,11 @@ import pytest
 from pydantic import BaseModel
 
 from agent_task import hermes
+from messages import WAYS
 from open_responses import check_response
 from programs import until
 from records import tokenizer
-from test_responses import EVERY_WAY, TOKENS, WAYS, WEATHER, Place, place, text_of  # noqa: F401  (place is a fixture)
+from responses_place import EVERY_WAY, TOKENS, WEATHER, Place, place, text_of  # noqa: F401  (place is a fixture)
 
 # Waits for its part of the gateway: take the line out when that is there.
 BACKGROUND = pytest.mark.skip(reason="responses in the background are not served yet")
