@@ -11,7 +11,7 @@ from dialogue import Dialogue, check_untouched, error_of, user
 from model_folder import CLOSE, CONTEXT, FREE, PAD
 from programs import BINARY
 from records import check_logprobs, check_prefix, check_segments, check_spliced, check_view, tokenizer
-from steps import LONG, begin, events, hang_up, hold, hold_at_once
+from steps import LONG, begin, doctor, events, hang_up, hold, hold_at_once
 
 # How far a logprob may be from the one of another pass over the same ids: single precision, other batch shapes.
 NEAR = 1e-3
@@ -52,15 +52,6 @@ def audit(gateway, session: str) -> str:
 
 def is_canonical(ids: list[int]) -> bool:
     return tokenizer().encode(tokenizer().decode(ids, skip_special_tokens=False), add_special_tokens=False).ids == ids
-
-
-def doctor(url: str, mode: str) -> subprocess.CompletedProcess:
-    """The first answer to a prompt of some length takes longer than all behind it, on a busy CPU longer than the doctor waits: it is asked again."""
-    end = time.monotonic() + 120
-    while True:
-        done = subprocess.run([BINARY, "doctor", "--engine", url, "--engine-mode", mode], capture_output=True, text=True, timeout=60)
-        if done.returncode == 0 or "no answer in time" not in done.stderr or time.monotonic() > end:
-            return done
 
 
 def test_the_doctor_names_kind_release_and_mode(vllm, mode, report):

@@ -10,7 +10,7 @@ from answers import CITIES, THOUGHT, arguments_for, calls, spelled, thinking, wo
 from dialogue import Dialogue, check_untouched, error_of, user
 from model_folder import CLOSE, CONTEXT, PAD
 from programs import BINARY
-from steps import LONG, begin, events, hang_up, hold, hold_at_once
+from steps import LONG, begin, doctor, events, hang_up, hold, hold_at_once
 from talk import agent_answer, history, parsed, said
 
 pytestmark = pytest.mark.by_messages
@@ -71,7 +71,7 @@ def dialogue(stack):
 
 
 def test_the_doctor_names_the_mode_and_that_no_ids_go_up(vllm, mode, report):
-    done = subprocess.run([BINARY, "doctor", "--engine", vllm.url, "--engine-mode", mode], capture_output=True, text=True, timeout=60)
+    done = doctor(vllm.url, mode)
     assert done.returncode == 0, done.stdout + done.stderr
     told = dict(line.split(None, 1) for line in done.stdout.splitlines())
     assert told["mode"].startswith(mode + " ") and told["ids"].startswith("not sent")
